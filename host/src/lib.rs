@@ -1,0 +1,4 @@
+//! eval-host scores code agents with sandboxed, deterministic rubrics and chains the evidence.
+
+mod contract;
+mod ids;
