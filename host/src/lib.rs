@@ -2,3 +2,5 @@
 
 mod contract;
 mod ids;
+mod report;
+mod score;
