@@ -2,6 +2,7 @@
 
 mod bench;
 mod contract;
+mod diff;
 mod event;
 mod files;
 mod ids;

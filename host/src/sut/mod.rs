@@ -1,10 +1,13 @@
 //! Where an answer comes from: replayed from a cassette, or made by a live system under test. Both give an [`Answer`].
 
 mod cassette;
+pub(crate) mod live;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use cassette::{Cassette, CassetteError, CassetteKind, read_cassette};
+pub(crate) use cassette::{
+    Cassette, CassetteError, CassetteKind, RecordError, Recording, read_cassette, record_cassette,
+};
 
 use crate::contract::Meter;
 use crate::ids::Digest;
@@ -44,9 +47,22 @@ pub(crate) enum HarnessErrorKind {
     TooMuchOutput,
     MissingCost,
     ImpossibleCost,
+    UnreadableWorkspace,
 }
 
 impl HarnessErrorKind {
+    const ALL: [Self; 9] = [
+        Self::Spawn,
+        Self::ExitStatus,
+        Self::Signal,
+        Self::MissingResponse,
+        Self::MalformedResponse,
+        Self::TooMuchOutput,
+        Self::MissingCost,
+        Self::ImpossibleCost,
+        Self::UnreadableWorkspace,
+    ];
+
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Spawn => "spawn",
@@ -57,6 +73,7 @@ impl HarnessErrorKind {
             Self::TooMuchOutput => "too_much_output",
             Self::MissingCost => "missing_cost",
             Self::ImpossibleCost => "impossible_cost",
+            Self::UnreadableWorkspace => "unreadable_workspace",
         }
     }
 }
