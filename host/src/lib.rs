@@ -1,4 +1,5 @@
 //! eval-host scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 
-mod contract;
-mod ids;
+pub mod contract;
+pub mod ids;
+pub mod sandbox;
