@@ -55,7 +55,7 @@ pub struct BenchCase {
 pub type CaseFiles = BTreeMap<Arc<str>, Arc<[u8]>>;
 
 /// What the host metered for one answer. A rubric must return it unchanged.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Meter {
     pub cost_usd: f64,
     pub duration_seconds: f64,

@@ -1,5 +1,22 @@
 //! eval-host scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 
+mod bench;
+mod chain;
 pub mod contract;
+mod event;
+mod files;
 pub mod ids;
+mod json;
+mod output;
+mod pipeline;
+mod record;
+mod report;
+mod rubric_build;
 pub mod sandbox;
+mod score;
+mod select;
+mod stage;
+mod store;
+mod sut;
+mod utc;
+mod verify;

@@ -1,1 +1,3 @@
+//! The eval-host binary. Everything is in the library.
+
 fn main() {}

@@ -2,8 +2,18 @@
 //!
 //! It is a plain data structure: it knows neither wasmtime nor WASI, and it cannot name a path of the host. The case's bytes
 //! are shared by reference until a guest writes to a file, which copies that one file; what a guest adds is charged to an
-//! exact quota before anything changes. Semantics are those of Linux as wasmtime-wasi shows them to a guest; where the two
-//! differ on purpose is listed at [`DIFFERENCES`]. Dropping the value drops everything that was written.
+//! exact quota before anything changes. Dropping the value drops everything that was written.
+//!
+//! Semantics are those of Linux as wasmtime-wasi shows them to a guest, and a property test compares the two. They differ on
+//! purpose in these points, and in no other:
+//!
+//! - times: every file has the case's date, and setting times succeeds without an effect;
+//! - order: a listing is sorted by name, and shows what is there when an entry is read;
+//! - quotas: what does not fit is `insufficient-space`, and then nothing of it is written; so is a size or an offset that no
+//!   disk could hold, which Linux calls `file-too-large`;
+//! - directories: their size is 0 and their link count 1, or 0 once they are removed;
+//! - streams: what need not wait is done at once, so a `read` never comes back empty-handed before the end of a file, and
+//!   reading 0 bytes does not close a stream.
 //!
 //! Where to read on: [`path`] and [`walk`] resolve names, [`node`] stores what they lead to, [`change`] alters it.
 
@@ -29,19 +39,6 @@ use crate::contract::CaseFiles;
 pub(super) use self::change::Open;
 pub(super) use self::file::At;
 pub(super) use self::node::Inode;
-
-/// Where this tree answers otherwise than wasmtime-wasi does on a Linux disk, each on purpose.
-///
-/// The property test that compares the two refers to this list and leaves out nothing else.
-#[cfg(test)]
-pub(super) const DIFFERENCES: &[&str] = &[
-    "times: every file has the case's date, and setting times succeeds without an effect",
-    "order: a listing is sorted by name, and shows what is there when an entry is read",
-    "quotas: what does not fit is `insufficient-space`, and then nothing of it is written",
-    "directories: size 0, and a link count of 1",
-    "files: a size or offset that no disk could hold is `insufficient-space`, not `file-too-large`",
-    "streams: a read or write that does not wait is done at once, and reading 0 bytes does not close a stream",
-];
 
 /// Why an operation failed, by the names of WASI's error codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,259 @@
+//! `registration.toml`: the registration of a task class, which is data and so a literal by construction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::strict_toml::{self, TomlError};
+use crate::ids::{TaskClassName, Tier};
+use crate::sandbox::{LimitError, Limits, RawLimits};
+use crate::score::{is_host_mode, is_mode_name};
+
+/// A tier that nobody has raised asks for this many cases.
+const DEFAULT_BRONZE_CASES: u64 = 10;
+
+/// Which figure of a report a threshold is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PromotionMetric {
+    MeanScore,
+    #[serde(rename = "lower_bound_95")]
+    LowerBound95,
+}
+
+/// How a live system under test is started.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SutSettings {
+    pub(crate) command: Vec<String>,
+    pub(crate) env: Vec<String>,
+    pub(crate) capture: Capture,
+    pub(crate) timeout_seconds: u64,
+    pub(crate) max_cost_usd_per_case: Option<f64>,
+}
+
+/// Where a live answer is read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Capture {
+    /// The JSON response on stdout.
+    #[default]
+    Response,
+    /// What changed in the workspace, as a unified diff.
+    WorkspaceDiff,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Registration {
+    pub(crate) task_class: TaskClassName,
+    pub(crate) current_tier: Tier,
+    pub(crate) promotion_metric: PromotionMetric,
+    pub(crate) min_cases_for_promotion: BTreeMap<Tier, u64>,
+    pub(crate) tier_thresholds: BTreeMap<Tier, f64>,
+    pub(crate) block_modes: BTreeSet<String>,
+    pub(crate) limits: Limits,
+    pub(crate) sut: Option<SutSettings>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRegistration {
+    task_class: TaskClassName,
+    current_tier: Tier,
+    promotion_metric: PromotionMetric,
+    min_cases_for_promotion: PerTier<u64>,
+    tier_thresholds: PerTier<f64>,
+    failure_modes: RawFailureModes,
+    #[serde(default)]
+    limits: RawLimits,
+    sut: Option<RawSut>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PerTier<T> {
+    bronze: Option<T>,
+    silver: T,
+    gold: T,
+    platinum: T,
+}
+
+impl<T> PerTier<T> {
+    fn into_map(self) -> BTreeMap<Tier, T> {
+        let above = [(Tier::Silver, self.silver), (Tier::Gold, self.gold), (Tier::Platinum, self.platinum)];
+        self.bronze.map(|bronze| (Tier::Bronze, bronze)).into_iter().chain(above).collect()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFailureModes {
+    block: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawSut {
+    command: Vec<String>,
+    #[serde(default)]
+    env: Vec<String>,
+    #[serde(default)]
+    capture: Capture,
+    #[serde(default = "default_timeout_seconds")]
+    timeout_seconds: u64,
+    max_cost_usd_per_case: Option<f64>,
+}
+
+fn default_timeout_seconds() -> u64 {
+    600
+}
+
+impl Registration {
+    pub(crate) fn parse(text: &str) -> Result<Self, TomlError> {
+        let raw: RawRegistration = strict_toml::parse(text)?;
+        let mut min_cases_for_promotion = raw.min_cases_for_promotion.into_map();
+        min_cases_for_promotion.entry(Tier::Bronze).or_insert(DEFAULT_BRONZE_CASES);
+        let limits = Limits::within_maxima(raw.limits).map_err(|error| limit_error(text, &error))?;
+        Ok(Self {
+            task_class: raw.task_class,
+            current_tier: raw.current_tier,
+            promotion_metric: raw.promotion_metric,
+            min_cases_for_promotion,
+            tier_thresholds: check_thresholds(text, raw.tier_thresholds.into_map())?,
+            block_modes: check_block_modes(text, raw.failure_modes.block)?,
+            limits,
+            sut: raw.sut.map(|sut| check_sut(text, sut)).transpose()?,
+        })
+    }
+}
+
+/// Only the name, so that two folders that register one name are found even where the rest of a file is wrong.
+pub(super) fn registered_name(text: &str) -> Option<TaskClassName> {
+    #[derive(Deserialize)]
+    struct OnlyName {
+        task_class: TaskClassName,
+    }
+    strict_toml::parse::<OnlyName>(text).ok().map(|only| only.task_class)
+}
+
+fn limit_error(text: &str, error: &LimitError) -> TomlError {
+    let (LimitError::AboveMaximum { field, .. } | LimitError::Zero { field, .. }) = error;
+    TomlError::of_key(text, field, error.to_string())
+}
+
+fn check_thresholds(text: &str, thresholds: BTreeMap<Tier, f64>) -> Result<BTreeMap<Tier, f64>, TomlError> {
+    let mut lower = 0.0;
+    for (tier, threshold) in &thresholds {
+        if !(lower..=1.0).contains(threshold) {
+            let message = format!(
+                "the threshold of {tier}, {threshold}, must lie between that of the tier below it ({lower}) and 1"
+            );
+            return Err(TomlError::of_key(text, "tier_thresholds", message));
+        }
+        lower = *threshold;
+    }
+    Ok(thresholds)
+}
+
+fn check_block_modes(text: &str, modes: Vec<String>) -> Result<BTreeSet<String>, TomlError> {
+    let wrong = |message| Err(TomlError::of_key(text, "block", message));
+    let mut checked = BTreeSet::new();
+    for mode in modes {
+        if !is_mode_name(&mode) {
+            return wrong(format!("`{}` does not match `[a-z][a-z0-9_]{{0,63}}`", mode.escape_default()));
+        }
+        if is_host_mode(&mode) {
+            return wrong(format!("`{mode}` is the host's own name and has its severity already: leave it out"));
+        }
+        if let Some(mode) = checked.replace(mode) {
+            return wrong(format!("`{mode}` is listed twice"));
+        }
+    }
+    Ok(checked)
+}
+
+fn check_sut(text: &str, raw: RawSut) -> Result<SutSettings, TomlError> {
+    if raw.command.first().is_none_or(String::is_empty) {
+        return Err(TomlError::of_key(text, "command", "the command is empty: name the program to start"));
+    }
+    if raw.max_cost_usd_per_case.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
+        let message = "must be a positive amount of dollars";
+        return Err(TomlError::of_key(text, "max_cost_usd_per_case", message));
+    }
+    if raw.timeout_seconds == 0 {
+        return Err(TomlError::of_key(text, "timeout_seconds", "must be at least 1"));
+    }
+    Ok(SutSettings {
+        command: raw.command,
+        env: raw.env,
+        capture: raw.capture,
+        timeout_seconds: raw.timeout_seconds,
+        max_cost_usd_per_case: raw.max_cost_usd_per_case,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"task_class = "vuln-remediation"
+current_tier = "bronze"
+promotion_metric = "lower_bound_95"
+[min_cases_for_promotion]
+silver = 10
+gold = 30
+platinum = 100
+[tier_thresholds]
+silver = 0.80
+gold = 0.90
+platinum = 0.97
+[failure_modes]
+block = ["cve_still_present"]
+[sut]
+command = ["agent", "--json"]
+env = ["PATH"]
+"#;
+
+    #[test]
+    fn a_whole_registration_is_read() {
+        let registration = Registration::parse(WHOLE).expect("a registration");
+        assert_eq!(registration.task_class.as_str(), "vuln-remediation");
+        assert_eq!(registration.promotion_metric, PromotionMetric::LowerBound95);
+        assert_eq!(registration.min_cases_for_promotion[&Tier::Bronze], 10);
+        assert_eq!(registration.tier_thresholds[&Tier::Platinum], 0.97);
+        assert_eq!(registration.limits, Limits::default());
+        let sut = registration.sut.expect("a system under test");
+        assert_eq!((sut.timeout_seconds, sut.capture), (600, Capture::Response));
+    }
+
+    #[track_caller]
+    fn refused(from: &str, to: &str, expected: &str) {
+        assert!(WHOLE.contains(from), "{from}");
+        let error = Registration::parse(&WHOLE.replace(from, to)).expect_err(to);
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_line_and_key() {
+        refused(
+            "current_tier = \"bronze\"",
+            "current_tier = \"iron\"",
+            "line 2: `current_tier`: unknown variant `iron`, expected one of `bronze`, `silver`, `gold`, `platinum`",
+        );
+        refused(
+            "task_class = \"vuln-remediation\"",
+            "task_class = \"../x\"",
+            "line 1: `task_class`: `../x` is not a task class: it must match `[a-z0-9][a-z0-9-]{0,63}`",
+        );
+        refused(
+            "silver = 0.80",
+            "silver = 0.95",
+            "line 8: `tier_thresholds`: the threshold of gold, 0.9, must lie between that of the tier below it (0.95) and 1",
+        );
+        refused(
+            "[\"cve_still_present\"]",
+            "[\"rubric_trap\"]",
+            "line 13: `block`: `rubric_trap` is the host's own name and has its severity already: leave it out",
+        );
+        refused("[\"agent\", \"--json\"]", "[]", "line 15: `command`: the command is empty: name the program to start");
+    }
+}
