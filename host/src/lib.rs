@@ -1,18 +1,23 @@
 //! eval-host scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 
 mod bench;
-mod contract;
+mod chain;
+pub mod contract;
 mod diff;
 mod event;
 mod files;
-mod ids;
+pub mod ids;
 mod json;
 mod output;
 mod pipeline;
+mod record;
 mod report;
 mod rubric_build;
-mod sandbox;
+pub mod sandbox;
 mod score;
 mod select;
 mod stage;
+mod store;
 mod sut;
+mod utc;
+mod verify;

@@ -1,0 +1,126 @@
+//! Real runs for tests: scores that went through the one door, objects that hash to their names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{EvalRunRecord, Mode, OutputKind, SCHEMA_VERSION, Sut};
+use crate::chain::Position;
+use crate::contract::{Meter, RawScore};
+use crate::ids::{CaseId, Digest};
+use crate::report::{CaseResult, FinishedCase, RunFacts, Selection, aggregate};
+use crate::sandbox::Limits;
+use crate::score::{BenchScore, OutcomeClass};
+use crate::store::Intake;
+
+const METER: Meter = Meter { cost_usd: 0.25, duration_seconds: 1.5 };
+
+/// A run that has everything but its place in a chain.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    objects: BTreeMap<Digest, Vec<u8>>,
+    record: EvalRunRecord<BenchScore>,
+}
+
+impl Run {
+    /// A run of two cases. Runs with other labels have other outputs and scores.
+    pub(crate) fn new(label: u64) -> Self {
+        let mut objects = BTreeMap::new();
+        let mut add = |bytes: Vec<u8>| {
+            let digest = Digest::of(&bytes);
+            objects.insert(digest, bytes);
+            digest
+        };
+        let cases: BTreeMap<CaseId, _> = ["001-first", "002-second"]
+            .into_iter()
+            .map(|id| (id.parse().expect("a case id"), format!("{{\"answer\":\"{id} {label}\"}}")))
+            .collect();
+        let mut digests = |what: &str| -> BTreeMap<CaseId, _> {
+            cases.keys().map(|id| (id.clone(), add(format!("{what} of {id}").into_bytes()))).collect()
+        };
+        let case_digest_set = digests("case");
+        let cassette_digest_set = cases.keys().map(|id| (id.clone(), None)).collect();
+        let output_digest_set =
+            cases.iter().map(|(id, output)| (id.clone(), Some(add(output.clone().into_bytes())))).collect();
+        let logs = add(b"what the rubric said".to_vec());
+        let finished = cases.keys().map(|id| finished(id, label, logs)).collect();
+        let facts = RunFacts {
+            selection: Selection { patterns: Vec::new(), cases_in_bench: 2, selected: 2 },
+            aborted: false,
+            load_errors: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let report = aggregate(finished, facts, &BTreeSet::new()).expect("two cases were attempted");
+        let task_class = "unplaced".parse().expect("a task class");
+        let time = |second: u64| format!("2026-11-16T09:{:02}:{second:02}.000Z", label % 60).parse().expect("a moment");
+        let record = EvalRunRecord {
+            schema_version: SCHEMA_VERSION,
+            store_id: "00000000000000000000000000000000".parse().expect("a store id"),
+            run_id: report.run_id(&task_class),
+            task_class,
+            seq: 0,
+            prev_hash: crate::ids::RecordHash::GENESIS,
+            mode: Mode::Cassette,
+            suts: BTreeSet::from([Sut { name: "agent".to_owned(), version: "1".to_owned(), command_digest: None }]),
+            output_kinds: BTreeSet::from([OutputKind::Recorded]),
+            started_at: time(0),
+            finished_at: time(30),
+            started_marker: None,
+            harness_version: "0.1.0".to_owned(),
+            wasmtime_version: "48.0.8".to_owned(),
+            bench_git_commit: Some("0123456789abcdef0123456789abcdef01234567".parse().expect("a commit")),
+            rubric_digest: add(b"the rubric".to_vec()),
+            registration_digest: add(b"the registration".to_vec()),
+            limits: Limits::default().into(),
+            case_digest_set,
+            cassette_digest_set,
+            output_digest_set,
+            report,
+        };
+        Self { objects, record }
+    }
+
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &[u8]> {
+        self.objects.values().map(Vec::as_slice)
+    }
+
+    pub(crate) fn keep_objects(&self, intake: &Intake<'_>) {
+        for bytes in self.objects() {
+            intake.keep(bytes).expect("kept");
+        }
+    }
+
+    /// The run's record at a place.
+    pub(crate) fn at(&self, position: &Position) -> EvalRunRecord<BenchScore> {
+        let mut record = self.record.clone();
+        record.store_id = position.store_id;
+        record.run_id = record.report.run_id(&position.task_class);
+        record.task_class = position.task_class.clone();
+        record.seq = position.seq;
+        record.prev_hash = position.prev_hash;
+        record
+    }
+}
+
+fn finished(id: &CaseId, label: u64, logs: Digest) -> FinishedCase {
+    let raw = RawScore {
+        passed: label.is_multiple_of(2),
+        score: 1.0 / (label as f64 + 1.0),
+        breakdown: vec![("fixed".to_owned(), 0.1 + 0.2)],
+        failure_modes: Vec::new(),
+        cost_usd: METER.cost_usd,
+        duration_seconds: METER.duration_seconds,
+    };
+    FinishedCase {
+        result: CaseResult {
+            case_id: id.clone(),
+            outcome: OutcomeClass::Scored,
+            score: BenchScore::admit(raw, METER, &BTreeSet::new()).expect("admissible"),
+            fuel_used: Some(12_345),
+            peak_memory_bytes: Some(65_536),
+            logs_digest: Some(logs),
+            cost_is_estimate: false,
+        },
+        fault: None,
+        spent_usd: 0.0,
+        recorded_usd: METER.cost_usd,
+    }
+}

@@ -1,0 +1,342 @@
+//! EvalRunRecord: one run as the exact bytes that are hashed, chained and kept, and the strict way back.
+//!
+//! A record is written once, from scores that this process admitted. Reading one gives [`RecordedScore`]s, which nothing can
+//! aggregate or chain. Reading forgives nothing: unknown or repeated keys, wrong types, non-finite numbers and bytes behind
+//! the end are errors, because what one reader skips is what another one is shown. `docs/record-format.md` is the format's
+//! document; the two change together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::chain::{Link, Position, StoreId, hash_of};
+use crate::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName};
+use crate::json;
+use crate::report::Report;
+use crate::sandbox::RawLimits;
+use crate::score::BenchScore;
+use crate::utc::UtcMillis;
+
+/// The version of the format that this program writes, and the newest that it reads.
+///
+/// - 1: the first one.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
+/// Most bytes that a record can have: some twenty times the record of a bench with a thousand cases.
+pub(crate) const MOST_RECORD_BYTES: u64 = 64 << 20;
+
+/// Where the outputs of a run came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Mode {
+    Live,
+    Cassette,
+}
+
+/// What kind of outputs were scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OutputKind {
+    /// Made by the system under test during this run.
+    Live,
+    /// Made by the system under test earlier, and replayed.
+    Recorded,
+    /// Written by a curator: an answer key, not evidence.
+    SolvedExample,
+}
+
+/// A system under test.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sut {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// The BLAKE3 of the command that was run, for a live run.
+    pub(crate) command_digest: Option<Digest>,
+}
+
+/// The git commit that a bench was at: 40 or 64 lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct GitCommit(String);
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not a git commit: it must be 40 or 64 lower-case hexadecimal digits", text.escape_default())]
+pub(crate) struct ParseGitCommitError {
+    text: String,
+}
+
+impl FromStr for GitCommit {
+    type Err = ParseGitCommitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseGitCommitError> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if matches!(text.len(), 40 | 64) && text.bytes().all(is_digit) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(ParseGitCommitError { text: text.to_owned() })
+        }
+    }
+}
+
+impl TryFrom<String> for GitCommit {
+    type Error = ParseGitCommitError;
+
+    fn try_from(text: String) -> Result<Self, ParseGitCommitError> {
+        text.parse()
+    }
+}
+
+impl From<GitCommit> for String {
+    fn from(commit: GitCommit) -> Self {
+        commit.0
+    }
+}
+
+impl fmt::Display for GitCommit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One run, with everything that its scores depend on. `S` says how far the scores are trusted, as in [`Report`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EvalRunRecord<S> {
+    pub(crate) schema_version: u32,
+    pub(crate) store_id: StoreId,
+    pub(crate) task_class: TaskClassName,
+    /// 1 for the first record of the task class in this store.
+    pub(crate) seq: u64,
+    /// The SHA-256 of the previous record's exact bytes; zeros for the first one.
+    pub(crate) prev_hash: RecordHash,
+    pub(crate) run_id: RunId,
+    pub(crate) mode: Mode,
+    /// The systems under test whose outputs were scored, sorted: one, unless cassettes of several were mixed.
+    pub(crate) suts: BTreeSet<Sut>,
+    pub(crate) output_kinds: BTreeSet<OutputKind>,
+    pub(crate) started_at: UtcMillis,
+    pub(crate) finished_at: UtcMillis,
+    /// The BLAKE3 of the marker that announced a live run before its first case.
+    pub(crate) started_marker: Option<Digest>,
+    pub(crate) harness_version: String,
+    pub(crate) wasmtime_version: String,
+    pub(crate) bench_git_commit: Option<GitCommit>,
+    pub(crate) rubric_digest: Digest,
+    pub(crate) registration_digest: Digest,
+    /// Every limit that held for the rubric, in the form of registration.toml.
+    pub(crate) limits: RawLimits,
+    pub(crate) case_digest_set: BTreeMap<CaseId, Digest>,
+    /// `null` for a case without a cassette.
+    pub(crate) cassette_digest_set: BTreeMap<CaseId, Option<Digest>>,
+    /// `null` for a case that got no output.
+    pub(crate) output_digest_set: BTreeMap<CaseId, Option<Digest>>,
+    pub(crate) report: Report<S>,
+}
+
+/// A record as it was read back.
+pub(crate) type RecordedRun = EvalRunRecord<RecordedScore>;
+
+/// A score as a record states it. It has the shape of a `BenchScore` and none of its authority.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RecordedScore {
+    pub(crate) passed: bool,
+    pub(crate) score: f64,
+    pub(crate) breakdown: BTreeMap<String, f64>,
+    pub(crate) failure_modes: Vec<String>,
+    pub(crate) cost_usd: f64,
+    pub(crate) duration_seconds: f64,
+}
+
+/// Why bytes are no record.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadRecordError {
+    #[error("it has format version {found}, and this program reads up to {SCHEMA_VERSION}: use a newer eval-host")]
+    Newer { found: u64 },
+    #[error("it is not UTF-8 text")]
+    Text,
+    #[error("it is not a record of version {SCHEMA_VERSION}")]
+    Malformed(#[source] serde_json::Error),
+    #[error("its {field} contradicts itself: {why}")]
+    Contradiction { field: &'static str, why: &'static str },
+}
+
+impl<S> EvalRunRecord<S> {
+    pub(crate) fn position(&self) -> Position {
+        Position {
+            store_id: self.store_id,
+            task_class: self.task_class.clone(),
+            seq: self.seq,
+            prev_hash: self.prev_hash,
+        }
+    }
+
+    /// Every object that this record names itself. A case's object names its files in turn.
+    pub(crate) fn named_objects(&self) -> BTreeSet<Digest> {
+        let cases = self.case_digest_set.values().copied();
+        let outputs = self.output_digest_set.values().copied().flatten();
+        let logs = self.report.cases.iter().filter_map(|case| case.logs_digest);
+        cases.chain(outputs).chain(logs).chain([self.rubric_digest, self.registration_digest]).collect()
+    }
+}
+
+impl EvalRunRecord<BenchScore> {
+    /// The bytes that are hashed and stored, made once.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut bytes = serde_json::to_vec(self)?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+}
+
+impl RecordedRun {
+    /// Reads a record without forgiving anything, and gives its place in the chain.
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, Link), ReadRecordError> {
+        let text = str::from_utf8(bytes).map_err(|_| ReadRecordError::Text)?;
+        // A map keeps the last of two equal keys without a word, so they are looked for before.
+        let parsed = json::check_object(text).and_then(|()| serde_json::from_str::<Self>(text));
+        let record = parsed.map_err(|error| match version_of(text) {
+            Some(found) if found > u64::from(SCHEMA_VERSION) => ReadRecordError::Newer { found },
+            _ => ReadRecordError::Malformed(error),
+        })?;
+        if record.schema_version > SCHEMA_VERSION {
+            return Err(ReadRecordError::Newer { found: record.schema_version.into() });
+        }
+        record.check()?;
+        let link = Link { position: record.position(), finished_at: record.finished_at, hash: hash_of(bytes) };
+        Ok((record, link))
+    }
+
+    fn check(&self) -> Result<(), ReadRecordError> {
+        let contradiction = |field, why| Err(ReadRecordError::Contradiction { field, why });
+        let ids: Vec<_> = self.report.cases.iter().map(|case| &case.case_id).collect();
+        let same_cases = |keys: Vec<&CaseId>| keys == ids;
+        if self.schema_version != SCHEMA_VERSION {
+            return contradiction("schema_version", "there is no such version");
+        }
+        if self.seq == 0 {
+            return contradiction("seq", "the first record has number 1");
+        }
+        if (self.seq == 1) != (self.prev_hash == RecordHash::GENESIS) {
+            return contradiction("prev_hash", "it is zeros for the first record and for no other");
+        }
+        let sets = [
+            self.case_digest_set.keys().collect(),
+            self.cassette_digest_set.keys().collect(),
+            self.output_digest_set.keys().collect(),
+        ];
+        if !sets.into_iter().all(same_cases) {
+            return contradiction("report.cases", "the digest sets are about other cases, or in another order");
+        }
+        Ok(())
+    }
+}
+
+/// What a text says its version is, if it says so at all: all that can be asked of a format that is not known.
+fn version_of(text: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        schema_version: u64,
+    }
+    let versioned: Result<Versioned, _> = serde_json::from_str(text);
+    versioned.ok().map(|versioned| versioned.schema_version)
+}
+
+#[cfg(test)]
+pub(crate) mod fixture;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::Heads;
+
+    fn bytes() -> Vec<u8> {
+        let task_class = "vuln-remediation".parse().expect("a task class");
+        let position = Heads::default().next(StoreId::from_bytes([7; 16]), &task_class);
+        fixture::Run::new(2).at(&position).to_bytes().expect("it serialises")
+    }
+
+    /// The record with one text in it replaced.
+    fn edited(from: &str, to: &str) -> Vec<u8> {
+        let text = String::from_utf8(bytes()).expect("text");
+        assert!(text.contains(from), "{from}");
+        text.replacen(from, to, 1).into_bytes()
+    }
+
+    #[track_caller]
+    fn refused(bytes: &[u8], expected: &str) {
+        let error = RecordedRun::read(bytes).expect_err("it must be refused");
+        let text =
+            format!("{error}: {}", std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default());
+        assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn a_record_reads_back_with_every_number_bit_for_bit() {
+        let bytes = bytes();
+        let (record, link) = RecordedRun::read(&bytes).expect("a record");
+        assert_eq!(link.hash, hash_of(&bytes));
+        assert_eq!(record.report.cases[0].score.score.to_bits(), (1.0_f64 / 3.0).to_bits());
+        assert_eq!(record.report.cases[0].score.breakdown["fixed"].to_bits(), (0.1_f64 + 0.2).to_bits());
+        let mut again = serde_json::to_vec(&record).expect("it serialises");
+        again.push(b'\n');
+        assert_eq!(again, bytes);
+    }
+
+    #[test]
+    fn a_newer_format_is_told_apart_from_a_broken_one() {
+        for version in ["2", "4294967296"] {
+            let newer = edited("\"schema_version\":1", &format!("\"schema_version\":{version}"));
+            assert!(matches!(RecordedRun::read(&newer), Err(ReadRecordError::Newer { .. })), "{version}");
+        }
+        refused(
+            &edited("\"schema_version\":1", "\"schema_version\":2,\"schema_version\":2"),
+            "not a record of version 1",
+        );
+        refused(&edited("\"schema_version\":1", "\"schema_version\":0"), "there is no such version");
+    }
+
+    #[test]
+    fn nothing_unexpected_is_skipped() {
+        refused(&edited("\"seq\":1", "\"seq\":1,\"note\":\"x\""), "unknown field `note`");
+        refused(&edited("\"passed\":true", "\"passed\":true,\"grade\":1"), "unknown field `grade`");
+        refused(&edited("\"seq\":1", "\"seq\":1,\"seq\":1"), "the key `seq` occurs twice");
+        refused(&edited("\"001-first\":", "\"002-second\":"), "the key `002-second` occurs twice");
+        refused(&edited("\"fixed\":", "\"fixed\":1.0,\"fixed\":"), "the key `fixed` occurs twice");
+        refused(&[bytes(), b"{}".to_vec()].concat(), "trailing characters");
+        refused(&[b"\xef\xbb\xbf".to_vec(), bytes()].concat(), "expected value");
+        refused(&edited("agent", "\\ud800"), "unexpected end of hex escape");
+        refused(b"", "EOF");
+        refused(&bytes()[..100], "EOF");
+        refused(&[0; 64], "expected value");
+        refused(&[0xff; 64], "not UTF-8");
+    }
+
+    #[test]
+    fn numbers_are_finite_and_of_their_type() {
+        for number in ["NaN", "1e400", "null", "\"1\"", "Infinity"] {
+            assert!(
+                RecordedRun::read(&edited("\"mean_score\":0.", &format!("\"mean_score\":{number}")).to_vec()).is_err()
+            );
+        }
+        for number in ["-1", "1.0", "18446744073709551616", "0"] {
+            assert!(RecordedRun::read(&edited("\"seq\":1", &format!("\"seq\":{number}"))).is_err(), "{number}");
+        }
+    }
+
+    #[test]
+    fn names_that_reach_paths_and_terminals_are_parsed() {
+        refused(&edited("vuln-remediation", "../vuln"), "is not a task class");
+        refused(&edited("001-first", "001_FIRST"), "is not a case id");
+        refused(&edited("2026-11-16T09:02:00.000Z", "2026-11-16T10:02:00.000+01:00"), "is not a time in UTC");
+    }
+
+    #[test]
+    fn digest_sets_are_about_the_cases_of_the_report() {
+        refused(&edited("\"001-first\":", "\"003-third\":"), "report.cases contradicts itself");
+        refused(&edited(&"0".repeat(64), &"1".repeat(64)), "prev_hash contradicts itself");
+    }
+}

@@ -1,0 +1,30 @@
+//! The folder that holds the evidence: records, the objects they name, and how both get there so that they survive.
+//!
+//! ```text
+//! <store>/store.json   what the store calls itself
+//! <store>/runs/        one file per record, never changed and never removed
+//! <store>/objects/     by BLAKE3 and once: rubrics, registrations, cases, outputs, logs
+//! <store>/started/     markers of live runs, written before their first case
+//! <store>/staging/     objects on their way in, a folder per run; what a crash left there is no evidence
+//! ```
+//!
+//! Safety comes from the order of a commit (see [`writer`]): objects are durable before the record that names them, a record
+//! is durable before it has its name, and its name is durable before anybody is told. This module never deletes, repairs or
+//! rewrites a record, and never decides what a finding means: that is [`crate::verify`]'s business. Linux only: it relies on
+//! `renameat2`, `syncfs` and `O_PATH`.
+
+mod dir;
+mod intake;
+mod lock;
+mod objects;
+mod open;
+mod reader;
+mod writer;
+
+pub(crate) use dir::{Dir, FileError, Missing, ReadFileError};
+pub(crate) use intake::{Intake, KeepObjectError};
+pub(crate) use lock::LockError;
+pub(crate) use objects::ReadObjectError;
+pub(crate) use open::OpenStoreError;
+pub(crate) use reader::{Scan, Seen, Snapshot, StoreReader};
+pub(crate) use writer::{AppendError, NotCommitted, Receipt, StoreWriter};

@@ -1,0 +1,214 @@
+//! Reading a store that nobody vouches for: bounded, without following anything, and without stopping at the first fault.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use super::dir::{Dir, FileError, Missing};
+use super::lock::{self, LockError, Share};
+use super::objects::{self, ReadObjectError};
+use super::open::{self, OpenStoreError};
+use crate::chain::{Heads, Link, RecordFileName, StoreId, Walk, walk};
+use crate::ids::{Digest, TaskClassName};
+use crate::record::{MOST_RECORD_BYTES, RecordedRun};
+use crate::verify::{Finding, Problem};
+
+/// What a record is called until it is durable.
+pub(super) const DRAFT_PREFIX: &str = ".tmp-";
+
+/// Names that file managers and editors leave everywhere, which say nothing about the evidence.
+const HARMLESS_NAMES: [&str; 2] = [".DS_Store", "Thumbs.db"];
+
+/// A store that is only read.
+#[derive(Debug)]
+pub(crate) struct StoreReader {
+    id: StoreId,
+    root: Dir,
+    patience: Duration,
+    runs: Dir,
+    objects: Dir,
+}
+
+/// Which records of a store were seen and found to be in order, so that only what came later needs to be read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Snapshot {
+    names: BTreeSet<OsString>,
+    heads: Heads,
+    newest: BTreeMap<TaskClassName, Link>,
+}
+
+impl Snapshot {
+    pub(crate) fn heads(&self) -> &Heads {
+        &self.heads
+    }
+
+    pub(super) fn newest(&self, task_class: &TaskClassName) -> Option<&Link> {
+        self.newest.get(task_class)
+    }
+}
+
+/// One record of a scan that reads as a record.
+#[derive(Debug)]
+pub(crate) struct Seen<'a> {
+    pub(crate) link: &'a Link,
+    pub(crate) record: &'a RecordedRun,
+    /// How many of the `total` files have been read.
+    pub(crate) done: usize,
+    pub(crate) total: usize,
+}
+
+/// What a scan found.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) findings: Vec<Finding>,
+    /// Records that never got their names.
+    pub(crate) drafts: Vec<String>,
+}
+
+impl StoreReader {
+    /// Opens the store at `path`, whoever owns it and wherever it lies. `patience` is how long to wait for a writer.
+    pub(crate) fn open(path: &Path, patience: Duration) -> Result<Self, OpenStoreError> {
+        Self::from_root(open::open_root(path, Missing::Fail)?, patience)
+    }
+
+    pub(super) fn from_root(root: Dir, patience: Duration) -> Result<Self, OpenStoreError> {
+        let no_identity = || OpenStoreError::NoIdentity { path: root.path().to_owned() };
+        let id = open::read_identity(&root)?.ok_or_else(no_identity)?;
+        let area = |name| root.child(name)?.ok_or_else(|| OpenStoreError::Missing { path: root.path().join(name) });
+        let (runs, objects) = (area(open::RUNS)?, area(open::OBJECTS)?);
+        Ok(Self { id, root, patience, runs, objects })
+    }
+
+    pub(crate) fn id(&self) -> StoreId {
+        self.id
+    }
+
+    pub(super) fn root(&self) -> &Dir {
+        &self.root
+    }
+
+    pub(super) fn runs(&self) -> &Dir {
+        &self.runs
+    }
+
+    pub(super) fn objects(&self) -> &Dir {
+        &self.objects
+    }
+
+    /// The content of an object, checked against its name.
+    pub(crate) fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
+        objects::read(&self.objects, digest)
+    }
+
+    pub(crate) fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError> {
+        objects::check(&self.objects, digest)
+    }
+
+    /// Reads every record that `known` does not have, walks on from there, and shows each record to `visit`.
+    pub(crate) fn scan(&self, known: &Snapshot, visit: &mut dyn FnMut(&Seen<'_>)) -> Result<Scan, LockError> {
+        // A listing that runs beside a writer may show its second record and not its first. The records themselves never
+        // change, so nobody needs to wait while they are read.
+        let lock = lock::lock(&self.root, Share::Readers, self.patience)?;
+        let names = self.runs.names()?;
+        drop(lock);
+        Ok(self.scan_names(names, known, visit))
+    }
+
+    /// The same for a writer, which holds the lock.
+    pub(super) fn scan_locked(&self, known: &Snapshot) -> Result<Scan, FileError> {
+        Ok(self.scan_names(self.runs.names()?, known, &mut |_| {}))
+    }
+
+    fn scan_names(&self, names: Vec<OsString>, known: &Snapshot, visit: &mut dyn FnMut(&Seen<'_>)) -> Scan {
+        let names: BTreeSet<OsString> = names.into_iter().collect();
+        let mut reading = Reading::default();
+        let fresh: Vec<_> = names.difference(&known.names).collect();
+        for (index, name) in fresh.iter().enumerate() {
+            let Some(name) = reading.record_name(name) else { continue };
+            match examine(&self.runs, name) {
+                Ok((record, link)) => {
+                    visit(&Seen { link: &link, record: &record, done: index + 1, total: fresh.len() });
+                    reading.links.links.push(link);
+                }
+                Err(bad) => reading.add_bad(name, *bad),
+            }
+        }
+        for gone in known.names.difference(&names) {
+            reading.report(None, &printable(gone), Problem::Gone);
+        }
+        reading.finish(self.id, known, names)
+    }
+}
+
+/// A scan under way.
+#[derive(Default)]
+struct Reading {
+    links: Walk,
+    findings: Vec<Finding>,
+    drafts: Vec<String>,
+}
+
+impl Reading {
+    /// The name, if a record can have it. Everything else is put where it belongs.
+    fn record_name<'a>(&mut self, name: &'a OsStr) -> Option<&'a str> {
+        match name.to_str() {
+            Some(name) if RecordFileName::has_shape(name) => return Some(name),
+            Some(name) if name.starts_with(DRAFT_PREFIX) => self.drafts.push(name.to_owned()),
+            Some(name) if HARMLESS_NAMES.contains(&name) => {}
+            _ => self.report(None, &printable(name), Problem::ForeignFile),
+        }
+        None
+    }
+
+    fn add_bad(&mut self, name: &str, bad: Bad) {
+        if let Some((task_class, seq)) = &bad.claimed {
+            self.links.damaged.insert((task_class.clone(), *seq));
+        }
+        self.report(bad.claimed, name, bad.problem);
+    }
+
+    fn report(&mut self, claimed: Option<(TaskClassName, u64)>, name: &str, problem: Problem) {
+        let (task_class, seq) = claimed.unzip();
+        self.findings.push(Finding { task_class, seq, file: Some(format!("runs/{name}")), problem });
+    }
+
+    fn finish(mut self, id: StoreId, known: &Snapshot, names: BTreeSet<OsString>) -> Scan {
+        let mut heads = known.heads.clone();
+        let mut newest = known.newest.clone();
+        for link in &self.links.links {
+            let is_newer = |old: &Link| old.position.seq < link.position.seq;
+            if newest.get(&link.position.task_class).is_none_or(is_newer) {
+                newest.insert(link.position.task_class.clone(), link.clone());
+            }
+        }
+        let broken = walk(id, &mut heads, self.links);
+        self.findings.extend(broken.into_iter().map(Finding::from));
+        Scan { snapshot: Snapshot { names, heads, newest }, findings: self.findings, drafts: self.drafts }
+    }
+}
+
+/// A file that should be a record and is not, with the place it claims if it claims one.
+struct Bad {
+    claimed: Option<(TaskClassName, u64)>,
+    problem: Problem,
+}
+
+/// Reads one record's file and checks that its name is its own.
+fn examine(runs: &Dir, name: &str) -> Result<(RecordedRun, Link), Box<Bad>> {
+    let unplaced = |problem| Box::new(Bad { claimed: None, problem });
+    let bytes = runs.read(name, MOST_RECORD_BYTES).map_err(|error| unplaced(error.into()))?;
+    let (record, link) = RecordedRun::read(&bytes).map_err(|error| unplaced(Problem::Malformed(error)))?;
+    let expected = link.file_name();
+    if expected.as_str() == name {
+        return Ok((record, link));
+    }
+    let claimed = Some((record.task_class, record.seq));
+    Err(Box::new(Bad { claimed, problem: Problem::Misnamed { expected } }))
+}
+
+/// A name from a directory that anybody may have written to, safe to print.
+fn printable(name: &OsStr) -> String {
+    name.as_encoded_bytes().escape_ascii().to_string()
+}
