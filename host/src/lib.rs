@@ -3,6 +3,7 @@
 mod bench;
 mod chain;
 pub mod contract;
+mod cost;
 mod diff;
 mod event;
 mod files;
@@ -13,6 +14,7 @@ mod pipeline;
 mod record;
 mod report;
 mod rubric_build;
+mod run_lock;
 pub mod sandbox;
 mod score;
 mod select;

@@ -14,14 +14,14 @@ use std::thread;
 use jiff::civil::Date;
 
 use crate::bench::{Bench, CaseFolder};
-use crate::contract::{CapturedStream, Meter, RubricRunner, ScoreRequest, Scored};
+use crate::contract::{CapturedStream, RubricRunner, ScoreRequest, Scored};
 use crate::event::Event;
 use crate::files::Folder;
 use crate::ids::{CaseId, Digest};
 use crate::report::{CaseResult, FinishedCase, LoadErrorEntry};
 use crate::score::{BenchScore, CaseFault, OutcomeClass};
 use crate::stage::{StagedCase, stage};
-use crate::sut::{Answer, Cassette, CassetteError, CassetteKind, SutName, read_cassette};
+use crate::sut::{Answer, Cassette, CassetteError, CassetteKind, CassetteOrigin, Sourced, SutName, read_cassette};
 
 /// Days after which a case should be looked at again.
 const STALE_AFTER_DAYS: i32 = 90;
@@ -170,13 +170,6 @@ struct CaseWorker<'a, S> {
     sink: &'a S,
 }
 
-/// An answer, and where it came from.
-struct Sourced {
-    answer: Answer,
-    cassette: Option<Cassette>,
-    warnings: Vec<String>,
-}
-
 impl<S: ObjectSink> CaseWorker<'_, S> {
     fn run(&self, name: &str) -> Result<CaseEnd, S::Error> {
         let bench = self.plan.bench;
@@ -226,7 +219,7 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
         match read {
             Ok(cassette) => Ok(self.check_cassette(cassette, pin, staged)),
             Err(CassetteError::File(error)) if error.is_missing() => {
-                let answer = Answer { output: Err(CaseFault::CassetteMissing), meter: Meter::default() };
+                let answer = Answer::none(CaseFault::CassetteMissing);
                 Ok(Sourced { answer, cassette: None, warnings: Vec::new() })
             }
             Err(CassetteError::File(error)) => Err(self.plan.bench.load_error(name, &error)),
@@ -246,11 +239,11 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
         if pin.is_some_and(|pin| pin != cassette.digest) {
             warnings.push(format!("{case_id}: the cassette does not match cassette_blake3"));
         }
-        let mut answer = cassette.answer.clone();
+        let Cassette { digest, sut, kind, mut answer, .. } = cassette;
         if self.plan.strict_cassettes && !warnings.is_empty() {
             answer.output = Err(CaseFault::CassetteStale);
         }
-        Sourced { answer, cassette: Some(cassette), warnings }
+        Sourced { answer, cassette: Some(CassetteOrigin { digest, sut, kind }), warnings }
     }
 
     fn score(&self, staged: &StagedCase, sourced: &Sourced) -> Result<FinishedCase, S::Error> {

@@ -66,14 +66,14 @@ struct CassetteFile {
 /// An answer that never came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "mode", deny_unknown_fields)]
-enum RecordedError {
+pub(super) enum RecordedError {
     Timeout,
     HarnessError { kind: HarnessErrorKind, message: String },
 }
 
 impl RecordedError {
     /// `None` for what is not the system under test's doing, and so nothing to replay.
-    fn from_fault(fault: &CaseFault) -> Option<Self> {
+    pub(super) fn from_fault(fault: &CaseFault) -> Option<Self> {
         match fault {
             CaseFault::SutTimeout => Some(Self::Timeout),
             CaseFault::Harness { kind, message } => {
@@ -84,7 +84,7 @@ impl RecordedError {
         }
     }
 
-    fn into_fault(self) -> CaseFault {
+    pub(super) fn into_fault(self) -> CaseFault {
         match self {
             Self::Timeout => CaseFault::SutTimeout,
             Self::HarnessError { kind, message } => CaseFault::Harness { kind: kind.as_str(), message },
@@ -121,7 +121,7 @@ fn parse(bytes: &[u8]) -> Result<Cassette, String> {
         sut: file.sut,
         kind: file.kind,
         input_digest: file.input_digest,
-        answer: Answer { output, meter: Meter { cost_usd: file.cost_usd, duration_seconds: file.duration_seconds } },
+        answer: Answer::new(output, Meter { cost_usd: file.cost_usd, duration_seconds: file.duration_seconds }),
     })
 }
 
@@ -241,7 +241,7 @@ mod tests {
             Err(CaseFault::SutTimeout),
             Err(CaseFault::Harness { kind: HarnessErrorKind::ExitStatus.as_str(), message }),
         ] {
-            let answer = Answer { output, meter: Meter { cost_usd: 0.1, duration_seconds: 1.5 } };
+            let answer = Answer::new(output, Meter { cost_usd: 0.1, duration_seconds: 1.5 });
             let recorded_at = "2026-11-16T00:00:00Z".parse().expect("a time");
             let recording = Recording { sut: &sut, input_digest: Digest::of(b"input"), recorded_at, answer: &answer };
             record_cassette(folder.path(), &case_id, &recording).expect("written");
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn what_the_host_decided_is_not_recorded_as_an_answer() {
         let folder = tempfile::tempdir().expect("a folder");
-        let answer = Answer { output: Err(CaseFault::SkippedCostCap), meter: Meter::default() };
+        let answer = Answer::none(CaseFault::SkippedCostCap);
         let sut = SutName { name: "agent".to_owned(), version: "1".to_owned() };
         let recorded_at = "2026-11-16T00:00:00Z".parse().expect("a time");
         let recording = Recording { sut: &sut, input_digest: Digest::of(b"input"), recorded_at, answer: &answer };

@@ -2,14 +2,16 @@
 
 mod cassette;
 pub(crate) mod live;
+mod stored;
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use cassette::{
     Cassette, CassetteError, CassetteKind, RecordError, Recording, read_cassette, record_cassette,
 };
+pub(crate) use stored::StoredAnswer;
 
-use crate::contract::Meter;
+use crate::contract::{CapturedStream, Meter};
 use crate::ids::Digest;
 use crate::score::CaseFault;
 
@@ -27,9 +29,42 @@ pub(crate) struct Answer {
     /// One JSON object, verbatim, or the fault.
     pub(crate) output: Result<String, CaseFault>,
     pub(crate) meter: Meter,
+    /// Nobody knows what the answer cost, and the meter says what was charged for it.
+    pub(crate) cost_is_estimate: bool,
+    /// The end of what a live system under test wrote to stderr.
+    pub(crate) stderr: CapturedStream,
+}
+
+/// An answer, and where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sourced {
+    pub(crate) answer: Answer,
+    /// `None` when the answer was made by this run, or when there is no cassette.
+    pub(crate) cassette: Option<CassetteOrigin>,
+    /// Facts about the bench, which go into the report.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The cassette that an answer came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CassetteOrigin {
+    pub(crate) digest: Digest,
+    pub(crate) sut: SutName,
+    pub(crate) kind: CassetteKind,
 }
 
 impl Answer {
+    /// An answer at a known cost, without a process that could have said anything besides.
+    pub(crate) fn new(output: Result<String, CaseFault>, meter: Meter) -> Self {
+        Self { output, meter, cost_is_estimate: false, stderr: CapturedStream::default() }
+    }
+
+    /// A case that was not answered, and so cost nothing.
+    pub(crate) fn none(fault: CaseFault) -> Self {
+        Self::new(Err(fault), Meter::default())
+    }
+
     pub(crate) fn output_digest(&self) -> Option<Digest> {
         self.output.as_ref().ok().map(|json| Digest::of(json.as_bytes()))
     }

@@ -5,8 +5,6 @@
 //! is gone. The mark is inherited by every descendant, and nobody else can have it by chance.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read as _};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,9 +19,9 @@ pub(crate) const MARK_VARIABLE: &str = "EVAL_HOST_MARK";
 pub(crate) struct RunMark(String);
 
 impl RunMark {
-    pub(crate) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 16];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        getrandom::fill(&mut bytes)?;
         Ok(Self(format!("{:032x}", u128::from_be_bytes(bytes))))
     }
 
