@@ -2,9 +2,11 @@
 
 mod bench;
 mod chain;
+mod cli;
 pub mod contract;
 mod cost;
 mod diff;
+mod evaluation;
 mod event;
 mod files;
 pub mod ids;
@@ -23,3 +25,5 @@ mod store;
 mod sut;
 mod utc;
 mod verify;
+
+pub use cli::main;

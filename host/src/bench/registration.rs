@@ -32,7 +32,7 @@ pub(crate) struct SutSettings {
 }
 
 /// Where a live answer is read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Capture {
     /// The JSON response on stdout.
