@@ -10,6 +10,7 @@ mod evaluation;
 mod event;
 mod files;
 pub mod ids;
+mod journal;
 mod json;
 mod output;
 mod pipeline;
