@@ -146,8 +146,9 @@ impl Budget {
         self.reserved.values().fold(Usd::ZERO, |sum, amount| sum.saturating_add(*amount))
     }
 
-    /// Whether cases were, or would be, left out for want of money.
-    pub(crate) fn is_exhausted(&self) -> bool {
+    /// Whether every further case is skipped.
+    #[cfg(test)]
+    fn is_exhausted(&self) -> bool {
         self.exhausted
     }
 

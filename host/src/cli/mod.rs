@@ -5,10 +5,12 @@
 //! function.
 
 mod exit;
+mod merge;
 mod printer;
 mod problem;
 mod rubric;
 mod run;
+mod signals;
 mod surroundings;
 mod verify;
 
@@ -37,12 +39,15 @@ Exit codes:
   3  task class not found
   4  no cases, or none selected
   5  everything worked and the answer is no: a case failed or faulted
-  6  evidence broken: the chain or a replay does not hold";
+  6  evidence broken: the chain or a replay does not hold
+130  interrupted: nothing was chained";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Score the cases of a task class and chain the result.
     Run(run::RunArgs),
+    /// Score the bundles of a run's shards and chain the result.
+    Merge(merge::MergeArgs),
     /// Check the chained records of a store.
     Verify(verify::VerifyArgs),
     /// For rubric authors.
@@ -72,6 +77,7 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Run(args) => run::run(args),
+        Command::Merge(args) => merge::merge(args),
         Command::Verify(args) => verify::verify(&args),
         Command::Rubric(command) => rubric::rubric(command),
     };

@@ -1,5 +1,6 @@
 //! What the process was started in: environment, clock, terminal. Read here, handed to everything else as values.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
@@ -21,6 +22,39 @@ use crate::utc::UtcMillis;
 /// The current time. A record's order never depends on it.
 pub(super) fn now() -> Result<UtcMillis, Problem> {
     UtcMillis::new(Timestamp::now()).map_err(|error| Problem::from_error(Exit::HarnessError, &error))
+}
+
+/// Whether this is continuous integration, where nobody watches.
+pub(super) fn is_ci() -> bool {
+    env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
+}
+
+/// The variables of this process that are on an agent's allow-list.
+pub(super) fn variables(allowed: &[String]) -> BTreeMap<OsString, OsString> {
+    allowed.iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect()
+}
+
+/// Where agents' workspaces are made.
+pub(super) fn scratch() -> PathBuf {
+    env::temp_dir()
+}
+
+/// The command line of this process, with `--resume`, for a shell.
+pub(super) fn resume_command() -> String {
+    let mut words: Vec<_> = env::args().map(|word| shell_word(&word)).collect();
+    if !words.iter().any(|word| word == "--resume") {
+        words.push("--resume".to_owned());
+    }
+    words.join(" ")
+}
+
+fn shell_word(word: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_=./:,@%+*".contains(character);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// Who runs this: the owner of a store must be the same.

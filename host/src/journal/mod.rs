@@ -18,7 +18,9 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use contents::{InFlight, JournalContents};
+pub(crate) use contents::JournalContents;
+#[cfg(test)]
+pub(crate) use terms::tests::terms as terms_fixture;
 pub(crate) use terms::{LiveTerms, RunTerms};
 
 use crate::cost::Usd;
@@ -37,12 +39,12 @@ pub(crate) struct Header {
     pub(crate) terms: RunTerms,
     pub(crate) mark: RunMark,
     pub(crate) started_at: UtcMillis,
-    /// The marker that announced the run in its store.
-    pub(crate) started_marker: Digest,
+    /// The marker that announced the run in its store; a shard of a run is not announced.
+    pub(crate) started_marker: Option<Digest>,
 }
 
 impl Header {
-    pub(crate) fn new(terms: RunTerms, mark: RunMark, started_at: UtcMillis, started_marker: Digest) -> Self {
+    pub(crate) fn new(terms: RunTerms, mark: RunMark, started_at: UtcMillis, started_marker: Option<Digest>) -> Self {
         Self { schema_version: SCHEMA_VERSION, terms, mark, started_at, started_marker }
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cost::Usd;
 use crate::ids::{Digest, TaskClassName};
+use crate::select::Shard;
 
 /// The terms of a run: the state of its bench, and the flags that its results depend on. How many cases run at once, and
 /// what is printed, is not among them.
@@ -21,6 +22,8 @@ pub(crate) struct RunTerms {
     /// Every selected case by its folder's name, with its digest; `None` for one that did not load.
     pub(crate) cases: BTreeMap<String, Option<Digest>>,
     pub(crate) live: Option<LiveTerms>,
+    /// Which part of the cases this is about; `None` is all of them.
+    pub(crate) shard: Option<Shard>,
 }
 
 /// The terms that only a live run has.
@@ -47,6 +50,7 @@ impl RunTerms {
         differ(self.rubric_digest != other.rubric_digest, "another rubric");
         differ(self.registration_digest != other.registration_digest, "another registration.toml");
         differ(self.patterns != other.patterns, "another selection of cases");
+        differ(self.shard != other.shard, "another --shard");
         differ(command(self) != command(other), "another command");
         differ(money(self) != money(other), "another --max-cost-usd or max_cost_usd_per_case");
         differences.extend(self.differing_cases(other));
@@ -91,6 +95,7 @@ pub(crate) mod tests {
                 cap_nano_usd: Usd::from_dollars(5.0).expect("an amount"),
                 per_case_nano_usd: None,
             }),
+            shard: None,
         }
     }
 

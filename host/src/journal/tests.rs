@@ -1,3 +1,4 @@
+use super::contents::InFlight;
 use super::*;
 use crate::contract::{CapturedStream, Meter};
 use crate::sut::{Answer, Sourced};
@@ -10,7 +11,7 @@ fn place() -> (tempfile::TempDir, JournalPlace) {
 
 fn header() -> Header {
     let started_at = "2026-11-16T09:30:00.000Z".parse().expect("a time");
-    Header::new(terms::tests::terms(), RunMark::new().expect("randomness"), started_at, Digest::of(b"marker"))
+    Header::new(terms::tests::terms(), RunMark::new().expect("randomness"), started_at, Some(Digest::of(b"marker")))
 }
 
 fn id(text: &str) -> CaseId {

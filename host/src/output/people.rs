@@ -110,6 +110,10 @@ impl<W: Write> Reporter for People<W> {
             }
             Event::Aggregated { task_class, report, .. } => self.summary(task_class, report),
             Event::Recorded(recorded) => self.recorded(recorded),
+            Event::Bundled { path } => {
+                self.out.line(&format!("bundle: {path}\nnext: eval-host merge, with the bundles of all shards"));
+            }
+            Event::Answered(_) => {}
         }
     }
 }

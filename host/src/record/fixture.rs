@@ -44,7 +44,7 @@ impl Run {
         let finished = cases.keys().map(|id| finished(id, label, logs)).collect();
         let facts = RunFacts {
             selection: Selection { patterns: Vec::new(), cases_in_bench: 2, selected: 2 },
-            aborted: false,
+            lost_usd: 0.0,
             load_errors: Vec::new(),
             warnings: Vec::new(),
         };

@@ -72,6 +72,7 @@ pub struct Report<S> {
     pub recorded_cost_usd: f64,
     /// The names of the block-severity modes that occurred, sorted.
     pub block_severity_failure_modes: BTreeSet<String>,
+    /// Cases were left out because the cost cap was reached.
     pub aborted: bool,
     pub had_load_errors: bool,
     pub load_errors: Vec<LoadErrorEntry>,
@@ -94,10 +95,11 @@ pub(crate) struct FinishedCase {
 }
 
 /// What surrounds the cases of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunFacts {
     pub(crate) selection: Selection,
-    pub(crate) aborted: bool,
+    /// What was charged for agents that were started and lost with the process that had started them.
+    pub(crate) lost_usd: f64,
     pub(crate) load_errors: Vec<LoadErrorEntry>,
     pub(crate) warnings: Vec<String>,
 }
@@ -124,10 +126,10 @@ pub(crate) fn aggregate(
         passed_count: attempted().filter(|case| case.result.score.passed()).count() as u64,
         mean_score,
         lower_bound_95: statistics::lower_bound_95(mean_score, attempted_count),
-        total_cost_usd: finished.iter().map(|case| case.spent_usd).sum::<f64>() + 0.0,
+        total_cost_usd: finished.iter().map(|case| case.spent_usd).sum::<f64>() + facts.lost_usd,
         recorded_cost_usd: finished.iter().map(|case| case.recorded_usd).sum::<f64>() + 0.0,
         block_severity_failure_modes: finished.iter().flat_map(|case| block_modes(case, block)).collect(),
-        aborted: facts.aborted,
+        aborted: finished.iter().any(|case| case.fault == Some(CaseFault::SkippedCostCap)),
         had_load_errors: !facts.load_errors.is_empty(),
         load_errors: facts.load_errors,
         warnings: facts.warnings,
@@ -210,7 +212,7 @@ mod tests {
     fn facts() -> RunFacts {
         RunFacts {
             selection: Selection { patterns: Vec::new(), cases_in_bench: 4, selected: 4 },
-            aborted: false,
+            lost_usd: 0.0,
             load_errors: Vec::new(),
             warnings: Vec::new(),
         }

@@ -64,10 +64,6 @@ impl Answer {
     pub(crate) fn none(fault: CaseFault) -> Self {
         Self::new(Err(fault), Meter::default())
     }
-
-    pub(crate) fn output_digest(&self) -> Option<Digest> {
-        self.output.as_ref().ok().map(|json| Digest::of(json.as_bytes()))
-    }
 }
 
 /// How a system under test broke its protocol.

@@ -145,7 +145,7 @@ impl LiveSut {
             output: response.output,
             cost: response.cost,
             duration_seconds: whole_milliseconds(ended.duration),
-            stderr: ended.stderr,
+            stderr: as_text(&ended.stderr),
         })
     }
 
@@ -186,6 +186,12 @@ fn read_cost_file(workspace: &Workspace) -> Option<Vec<u8>> {
         return None;
     }
     fs::read(path).ok()
+}
+
+/// What an agent says is text wherever it is kept, so that it is the same whether it was kept once or twice.
+fn as_text(stream: &CapturedStream) -> CapturedStream {
+    let kept = String::from_utf8_lossy(&stream.kept).into_owned().into_bytes();
+    CapturedStream { kept, dropped_bytes: stream.dropped_bytes }
 }
 
 /// Finer than a millisecond is noise, and makes for long numbers.

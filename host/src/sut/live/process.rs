@@ -136,12 +136,8 @@ fn feed(stdin: Option<ChildStdin>, request: Vec<u8>) -> JoinHandle<()> {
 
 /// Waits until the leader has exited, and leaves it unreaped.
 async fn exit_of(leader: Pid) {
-    let waiting = move || loop {
-        match waitid(WaitId::Pid(leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
-            Err(rustix::io::Errno::INTR) => {}
-            _ => break,
-        }
-    };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let waiting = move || rustix::io::retry_on_intr(|| waitid(WaitId::Pid(leader), options)).map(drop);
     // The closure cannot panic, and a runtime that is shutting down has ended the leader already.
     let _ = tokio::task::spawn_blocking(waiting).await;
 }

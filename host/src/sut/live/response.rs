@@ -52,7 +52,10 @@ impl Response {
         }
         // The two fields are taken as raw text first: a cost of 1e999 is an impossible cost and not a malformed response.
         match serde_json::from_str::<RawResponse>(text) {
-            Ok(raw) => Self::join(parse_output(raw.output), parse_cost(raw.cost_usd.as_deref().map(RawValue::get))),
+            Ok(raw) => {
+                let cost = parse_cost(raw.cost_usd.as_deref().map(RawValue::get));
+                Self::join(parse_output(raw.output.as_deref()), cost)
+            }
             Err(error) => malformed(error.to_string()),
         }
     }
@@ -76,9 +79,9 @@ pub(super) fn fault(kind: HarnessErrorKind, message: impl Into<String>) -> CaseF
     CaseFault::Harness { kind: kind.as_str(), message: message.into() }
 }
 
-fn parse_output(output: Option<Box<RawValue>>) -> Result<String, CaseFault> {
+fn parse_output(output: Option<&RawValue>) -> Result<String, CaseFault> {
     let malformed = |message: String| Err(fault(HarnessErrorKind::MalformedResponse, message));
-    match output.as_deref().map(RawValue::get) {
+    match output.map(RawValue::get) {
         Some(object) if object.starts_with('{') => match json::check_object(object) {
             Ok(()) => Ok(object.to_owned()),
             Err(error) => malformed(format!("`output`: {error}")),

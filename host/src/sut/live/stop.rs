@@ -20,6 +20,7 @@ impl Stop {
         self.switch.send_replace(true);
     }
 
+    #[cfg(test)]
     pub(crate) fn is_requested(&self) -> bool {
         *self.switch.borrow()
     }

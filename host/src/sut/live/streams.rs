@@ -1,7 +1,7 @@
 //! Collecting what an agent writes without letting it decide how much memory that takes.
 
 use std::collections::VecDeque;
-use std::future::{Future, pending};
+use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -93,11 +93,9 @@ impl<B: Bucket + Default> Collected<B> {
     }
 
     /// Ready once the stream has more than its bucket holds, and never otherwise.
-    pub(super) fn overflow(&mut self) -> impl Future<Output = ()> + use<'_, B> {
-        async {
-            if self.overflowed.wait_for(|overflowed| *overflowed).await.is_err() {
-                pending::<()>().await;
-            }
+    pub(super) async fn overflow(&mut self) {
+        if self.overflowed.wait_for(|overflowed| *overflowed).await.is_err() {
+            pending::<()>().await;
         }
     }
 
