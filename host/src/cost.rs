@@ -115,7 +115,10 @@ pub(crate) struct Budget {
     spent: Usd,
     largest: Option<Usd>,
     reserved: BTreeMap<usize, Usd>,
-    waiting: BTreeSet<usize>,
+    /// The first case that has neither been decided nor said that it needs no decision.
+    turn: usize,
+    /// The cases behind it of which that can be said.
+    passed: BTreeSet<usize>,
     exhausted: bool,
 }
 
@@ -127,7 +130,8 @@ impl Budget {
             spent: Usd::ZERO,
             largest: None,
             reserved: BTreeMap::new(),
-            waiting: BTreeSet::new(),
+            turn: 0,
+            passed: BTreeSet::new(),
             exhausted: false,
         }
     }
@@ -156,20 +160,30 @@ impl Budget {
         self.cap.saturating_sub(self.spent).saturating_sub(self.reserved())
     }
 
-    /// Asks to start the case with this place in the order of the run. Of several that wait, the first in order goes first.
+    /// Asks to start the case with this place in the order of the run. Cases are decided in that order, so that which ones
+    /// are left out does not depend on who asks first.
     pub(crate) fn ask(&mut self, case: usize) -> Permission {
-        self.waiting.insert(case);
         let permission = if self.exhausted {
             Permission::Skip
-        } else if self.waiting.first() == Some(&case) {
+        } else if self.turn == case {
             self.decide(case)
         } else {
             Permission::Wait
         };
         if permission != Permission::Wait {
-            self.waiting.remove(&case);
+            self.pass(case);
         }
         permission
+    }
+
+    /// A case needs no decision, or has had it.
+    pub(crate) fn pass(&mut self, case: usize) {
+        if case >= self.turn {
+            self.passed.insert(case);
+        }
+        while self.passed.remove(&self.turn) {
+            self.turn += 1;
+        }
     }
 
     fn decide(&mut self, case: usize) -> Permission {
@@ -191,11 +205,6 @@ impl Budget {
                 Permission::Skip
             }
         }
-    }
-
-    /// A case gives up waiting.
-    pub(crate) fn withdraw(&mut self, case: usize) {
-        self.waiting.remove(&case);
     }
 
     /// Charges a case and frees what it had reserved.
@@ -306,15 +315,16 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_wait_the_first_in_order_goes_first() {
+    fn cases_are_decided_in_order_and_those_that_need_no_decision_hold_nobody_up() {
         let mut budget = Budget::new(usd(0.5), Some(usd(0.5)));
+        assert_eq!(budget.ask(2), Permission::Wait, "case 0 has not been heard of");
+        budget.pass(1);
+        assert_eq!(budget.ask(2), Permission::Wait);
         let first = go(&mut budget, 0);
-        assert_eq!(budget.ask(1), Permission::Wait);
-        assert_eq!(budget.ask(2), Permission::Wait);
+        assert_eq!(budget.ask(2), Permission::Wait, "there is no money until the first is settled");
         budget.settle(first, known(0.0));
-        assert_eq!(budget.ask(2), Permission::Wait);
-        budget.withdraw(1);
-        let _second = go(&mut budget, 2);
+        budget.pass(0);
+        let _third = go(&mut budget, 2);
     }
 
     /// One step of a run: a case asks, or one that is running ends at a cost.

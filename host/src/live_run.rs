@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -69,6 +70,8 @@ pub(crate) struct LiveParts<'a> {
     pub(crate) sut: LiveSut,
     /// What the run may spend, with everything already counted that it has spent.
     pub(crate) budget: Budget,
+    /// Whether `max_cost_usd_per_case` says what a case can cost at most.
+    pub(crate) has_price_limit: bool,
     pub(crate) lock: RunLock,
     pub(crate) journal: Journal,
     /// What an interrupted run of the same terms left behind.
@@ -84,7 +87,9 @@ pub(crate) struct LiveParts<'a> {
 pub(crate) struct LiveRun<'a> {
     parts: LiveParts<'a>,
     budget: Mutex<Budget>,
-    settled: Condvar,
+    changed: Condvar,
+    /// A case met an error that ends the run.
+    broken: AtomicBool,
     /// What the budget had counted before this process spent anything.
     spent_earlier: Usd,
 }
@@ -98,7 +103,19 @@ impl std::fmt::Debug for LiveRun<'_> {
 impl<'a> LiveRun<'a> {
     pub(crate) fn new(parts: LiveParts<'a>) -> Self {
         let spent_earlier = parts.budget.spent();
-        Self { budget: Mutex::new(parts.budget.clone()), settled: Condvar::new(), spent_earlier, parts }
+        Self {
+            budget: Mutex::new(parts.budget.clone()),
+            changed: Condvar::new(),
+            broken: AtomicBool::new(false),
+            spent_earlier,
+            parts,
+        }
+    }
+
+    /// Says that the case with this place in the order of the run is being worked on. Until it has been decided or this is
+    /// dropped, no later case starts.
+    pub(crate) fn turn(&self, place: usize) -> Turn<'_, 'a> {
+        Turn { run: self, place }
     }
 
     /// Answers the case with this place in the order of the run.
@@ -108,12 +125,13 @@ impl<'a> LiveRun<'a> {
             return Err(LiveRunError::BenchChanged { case_id: case_id.clone() });
         }
         let earlier = self.parts.earlier.as_ref().and_then(|earlier| earlier.finished.get(case_id));
-        let sourced = match earlier {
-            Some(stored) => stored.clone().into_sourced(),
-            None => self.ask_agent(place, staged)?,
+        let answered = match earlier {
+            Some(stored) => Ok(stored.clone().into_sourced()),
+            None => self.ask_agent(place, staged),
         };
-        self.record(staged, &sourced.answer)?;
-        Ok(sourced)
+        let recorded = answered.and_then(|sourced| self.record(staged, &sourced.answer).map(|()| sourced));
+        // What a failed case had reserved is never given back, so nobody may wait for it.
+        recorded.inspect_err(|_| self.broken.store(true, Ordering::SeqCst))
     }
 
     fn ask_agent(&self, place: usize, staged: &StagedCase) -> Result<Sourced, LiveRunError> {
@@ -125,7 +143,7 @@ impl<'a> LiveRun<'a> {
         journal.reserved(case_id, reservation.amount).map_err(LiveRunError::Journal)?;
         let (agents, allowance) = (self.parts.interrupt.agents(), reservation.allowance.dollars());
         let end = self.parts.sut.answer(staged, allowance, agents, |group| journal.running(case_id, group))?;
-        let sourced = live(self.charge(reservation, end)?);
+        let sourced = self.warned(case_id, self.charge(reservation, end)?);
         journal.finished(StoredAnswer::new(case_id, staged.case_digest, &sourced)).map_err(LiveRunError::Journal)?;
         Ok(sourced)
     }
@@ -134,18 +152,22 @@ impl<'a> LiveRun<'a> {
     fn reserve(&self, place: usize) -> Result<Option<Reservation>, LiveRunError> {
         let mut budget = self.budget();
         loop {
-            if self.parts.interrupt.is_requested() {
-                budget.withdraw(place);
+            if self.parts.interrupt.is_requested() || self.broken.load(Ordering::SeqCst) {
                 return Err(LiveRunError::Interrupted);
             }
             match budget.ask(place) {
                 Permission::Go(reservation) => {
+                    // The next in order may fit too.
+                    self.changed.notify_all();
                     self.note(&budget)?;
                     return Ok(Some(reservation));
                 }
-                Permission::Skip => return Ok(None),
+                Permission::Skip => {
+                    self.changed.notify_all();
+                    return Ok(None);
+                }
                 Permission::Wait => {
-                    let waited = self.settled.wait_timeout(budget, BETWEEN_LOOKS);
+                    let waited = self.changed.wait_timeout(budget, BETWEEN_LOOKS);
                     budget = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
             }
@@ -169,6 +191,16 @@ impl<'a> LiveRun<'a> {
         }
     }
 
+    fn warned(&self, case_id: &CaseId, answer: Answer) -> Sourced {
+        let mut sourced = live(answer);
+        if sourced.answer.cost_is_estimate {
+            let charged = Usd::from_dollars(sourced.answer.meter.cost_usd).unwrap_or(Usd::ZERO);
+            let hint = if self.parts.has_price_limit { "" } else { "; max_cost_usd_per_case would bound it" };
+            sourced.warnings.push(format!("{case_id}: its cost is not known, and {charged} was charged{hint}"));
+        }
+        sourced
+    }
+
     fn settle(&self, reservation: Reservation, cost: CaseCost) -> Result<Settled, LiveRunError> {
         let mut budget = self.budget();
         let settled = budget.settle(reservation, cost);
@@ -177,7 +209,7 @@ impl<'a> LiveRun<'a> {
         }
         let noted = self.note(&budget);
         drop(budget);
-        self.settled.notify_all();
+        self.changed.notify_all();
         noted.map(|()| settled)
     }
 
@@ -225,6 +257,19 @@ impl<'a> LiveRun<'a> {
     fn spent_by_this_process(&self) -> Usd {
         let budget = self.budget();
         budget.spent().saturating_add(budget.reserved()).saturating_sub(self.spent_earlier)
+    }
+}
+
+/// A case's place in the order of the run.
+pub(crate) struct Turn<'r, 'a> {
+    run: &'r LiveRun<'a>,
+    place: usize,
+}
+
+impl Drop for Turn<'_, '_> {
+    fn drop(&mut self) {
+        self.run.budget().pass(self.place);
+        self.run.changed.notify_all();
     }
 }
 

@@ -132,7 +132,7 @@ pub(crate) fn run_cases<S: ObjectSink>(
                         }
                         Err(error) => {
                             next.store(plan.names.len(), Ordering::Relaxed);
-                            failure.lock().expect("no worker panics while it holds the lock").get_or_insert(error);
+                            note_failure(&mut failure.lock().expect("no worker panics while it holds the lock"), error);
                         }
                     }
                 }
@@ -144,6 +144,13 @@ pub(crate) fn run_cases<S: ObjectSink>(
     match failure.into_inner().expect("no worker panicked") {
         Some(error) => Err(error),
         None => Ok(done),
+    }
+}
+
+/// Keeps the first failure, but for an interruption: a worker that finds the run broken says that it was interrupted.
+fn note_failure<E>(first: &mut Option<RunCasesError<E>>, error: RunCasesError<E>) {
+    if matches!(first, None | Some(RunCasesError::Live(LiveRunError::Interrupted))) {
+        *first = Some(error);
     }
 }
 
@@ -208,6 +215,10 @@ struct CaseWorker<'a, S> {
 impl<S: ObjectSink> CaseWorker<'_, S> {
     fn run(&self, index: usize, name: &str) -> Result<CaseEnd, RunCasesError<S::Error>> {
         let bench = self.plan.bench;
+        let _turn = match &self.plan.answers {
+            AnswerSource::Live(live_run) => Some(live_run.turn(index)),
+            AnswerSource::Cassettes { .. } | AnswerSource::Stored(_) => None,
+        };
         let not_loaded = |entry| CaseEnd { end: Err(entry), answer: None, warnings: Vec::new(), reminders: Vec::new() };
         let folder = match bench.open_case(name) {
             Ok(folder) => folder,

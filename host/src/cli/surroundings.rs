@@ -48,7 +48,8 @@ pub(super) fn resume_command() -> String {
     words.join(" ")
 }
 
-fn shell_word(word: &str) -> String {
+/// A word that a shell takes as it is.
+pub(super) fn shell_word(word: &str) -> String {
     let plain = |character: char| character.is_ascii_alphanumeric() || "-_=./:,@%+*".contains(character);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

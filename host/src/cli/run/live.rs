@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, absolute};
+use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,6 +52,7 @@ pub(super) fn run(session: &Session<'_>, args: &LiveArgs, queue: RunLockQueue) -
     let live_run = LiveRun::new(LiveParts {
         sut: agent.live_sut(begun.header.mark.clone()),
         budget,
+        has_price_limit: per_case.is_some(),
         lock,
         journal: begun.journal,
         earlier: begun.earlier,
@@ -121,9 +122,9 @@ impl Agent {
         let registered = session.bench.registration.sut.clone();
         let mut settings = match (registered, &args.sut) {
             (Some(settings), None) => settings,
-            (Some(settings), Some(line)) => SutSettings { command: shell(line), ..settings },
+            (Some(settings), Some(line)) => SutSettings { command: shell(line)?, ..settings },
             (None, Some(line)) => SutSettings {
-                command: shell(line),
+                command: shell(line)?,
                 env: DEFAULT_ENVIRONMENT.map(str::to_owned).into(),
                 capture: Capture::default(),
                 timeout_seconds: DEFAULT_TIMEOUT_SECONDS,
@@ -173,8 +174,23 @@ impl Agent {
     }
 }
 
-fn shell(line: &str) -> Vec<String> {
-    ["/bin/sh", "-c", line].map(str::to_owned).into()
+/// A command line for the shell. A program that is named by a relative path is looked for from here, because agents run in
+/// folders of their own.
+fn shell(line: &str) -> Result<Vec<String>, Problem> {
+    let (program, rest) = line.split_at(line.find(char::is_whitespace).unwrap_or(line.len()));
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./+".contains(character);
+    let line = if program.contains('/') && program.chars().all(is_plain) {
+        let path = from_here(program)?;
+        format!("{}{rest}", surroundings::shell_word(&path.to_string_lossy()))
+    } else {
+        line.to_owned()
+    };
+    Ok(vec!["/bin/sh".to_owned(), "-c".to_owned(), line])
+}
+
+fn from_here(path: impl AsRef<Path>) -> Result<PathBuf, Problem> {
+    absolute(path)
+        .map_err(|error| Problem::new(Exit::HarnessError, "the working directory is not there").caused_by(&error))
 }
 
 /// The file name of the program that a command line begins with.
@@ -183,14 +199,11 @@ fn program_name(line: &str) -> String {
     Path::new(program).file_name().map_or_else(|| program.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Agents run in folders of their own, so a program that is named by a relative path is looked for from here.
+/// The same for a program that a registration names.
 fn absolute_command(command: &[String]) -> Result<Vec<OsString>, Problem> {
     let mut command: Vec<_> = command.iter().map(OsString::from).collect();
     if command[0].to_string_lossy().contains('/') {
-        let path = absolute(&command[0]).map_err(|error| {
-            Problem::new(Exit::HarnessError, "the working directory is not there").caused_by(&error)
-        })?;
-        command[0] = path.into_os_string();
+        command[0] = from_here(&command[0])?.into_os_string();
     }
     Ok(command)
 }
