@@ -5,36 +5,42 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{EvalRunRecord, Mode, OutputKind, SCHEMA_VERSION, Sut};
 use crate::chain::Position;
 use crate::contract::{Meter, RawScore};
-use crate::ids::CaseId;
+use crate::ids::{CaseId, Digest};
 use crate::report::{CaseResult, FinishedCase, RunFacts, Selection, aggregate};
+use crate::sandbox::Limits;
 use crate::score::{BenchScore, OutcomeClass};
-use crate::store::ObjectBatch;
+use crate::store::Intake;
 
 const METER: Meter = Meter { cost_usd: 0.25, duration_seconds: 1.5 };
 
 /// A run that has everything but its place in a chain.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
-    pub(crate) batch: ObjectBatch,
+    objects: BTreeMap<Digest, Vec<u8>>,
     record: EvalRunRecord<BenchScore>,
 }
 
 impl Run {
     /// A run of two cases. Runs with other labels have other outputs and scores.
     pub(crate) fn new(label: u64) -> Self {
-        let mut batch = ObjectBatch::default();
+        let mut objects = BTreeMap::new();
+        let mut add = |bytes: Vec<u8>| {
+            let digest = Digest::of(&bytes);
+            objects.insert(digest, bytes);
+            digest
+        };
         let cases: BTreeMap<CaseId, _> = ["001-first", "002-second"]
             .into_iter()
             .map(|id| (id.parse().expect("a case id"), format!("{{\"answer\":\"{id} {label}\"}}")))
             .collect();
         let mut digests = |what: &str| -> BTreeMap<CaseId, _> {
-            cases.keys().map(|id| (id.clone(), batch.add(format!("{what} of {id}").into_bytes()))).collect()
+            cases.keys().map(|id| (id.clone(), add(format!("{what} of {id}").into_bytes()))).collect()
         };
         let case_digest_set = digests("case");
         let cassette_digest_set = cases.keys().map(|id| (id.clone(), None)).collect();
         let output_digest_set =
-            cases.iter().map(|(id, output)| (id.clone(), Some(batch.add(output.clone().into_bytes())))).collect();
-        let logs = batch.add(*b"what the rubric said");
+            cases.iter().map(|(id, output)| (id.clone(), Some(add(output.clone().into_bytes())))).collect();
+        let logs = add(b"what the rubric said".to_vec());
         let finished = cases.keys().map(|id| finished(id, label, logs)).collect();
         let facts = RunFacts {
             selection: Selection { patterns: Vec::new(), cases_in_bench: 2, selected: 2 },
@@ -61,15 +67,25 @@ impl Run {
             harness_version: "0.1.0".to_owned(),
             wasmtime_version: "48.0.8".to_owned(),
             bench_git_commit: Some("0123456789abcdef0123456789abcdef01234567".parse().expect("a commit")),
-            rubric_digest: batch.add(*b"the rubric"),
-            registration_digest: batch.add(*b"the registration"),
-            limits: BTreeMap::from([("fuel".to_owned(), 1_000_000_000)]),
+            rubric_digest: add(b"the rubric".to_vec()),
+            registration_digest: add(b"the registration".to_vec()),
+            limits: Limits::default().into(),
             case_digest_set,
             cassette_digest_set,
             output_digest_set,
             report,
         };
-        Self { batch, record }
+        Self { objects, record }
+    }
+
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &[u8]> {
+        self.objects.values().map(Vec::as_slice)
+    }
+
+    pub(crate) fn keep_objects(&self, intake: &Intake<'_>) {
+        for bytes in self.objects() {
+            intake.keep(bytes).expect("kept");
+        }
     }
 
     /// The run's record at a place.
@@ -84,7 +100,7 @@ impl Run {
     }
 }
 
-fn finished(id: &CaseId, label: u64, logs: crate::ids::Digest) -> FinishedCase {
+fn finished(id: &CaseId, label: u64, logs: Digest) -> FinishedCase {
     let raw = RawScore {
         passed: label.is_multiple_of(2),
         score: 1.0 / (label as f64 + 1.0),

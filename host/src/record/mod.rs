@@ -15,6 +15,7 @@ use crate::chain::{Link, Position, StoreId, hash_of};
 use crate::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName};
 use crate::json;
 use crate::report::Report;
+use crate::sandbox::RawLimits;
 use crate::score::BenchScore;
 use crate::utc::UtcMillis;
 
@@ -125,8 +126,8 @@ pub(crate) struct EvalRunRecord<S> {
     pub(crate) bench_git_commit: Option<GitCommit>,
     pub(crate) rubric_digest: Digest,
     pub(crate) registration_digest: Digest,
-    /// Every limit that held for the rubric, by its name in registration.toml.
-    pub(crate) limits: BTreeMap<String, u64>,
+    /// Every limit that held for the rubric, in the form of registration.toml.
+    pub(crate) limits: RawLimits,
     pub(crate) case_digest_set: BTreeMap<CaseId, Digest>,
     /// `null` for a case without a cassette.
     pub(crate) cassette_digest_set: BTreeMap<CaseId, Option<Digest>>,

@@ -199,6 +199,12 @@ impl Dir {
             .map_err(|errno| failed("remove", &self.path.join(name.as_ref()), errno))
     }
 
+    /// Removes an empty directory in this one.
+    pub(crate) fn remove_child(&self, name: &str) -> Result<(), FileError> {
+        retry_on_intr(|| fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR))
+            .map_err(|errno| failed("remove the directory", &self.path.join(name), errno))
+    }
+
     /// Makes the names in this directory durable.
     pub(crate) fn sync(&self) -> Result<(), FileError> {
         sync_fd(self.fd(), &self.path)

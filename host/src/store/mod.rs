@@ -5,7 +5,7 @@
 //! <store>/runs/        one file per record, never changed and never removed
 //! <store>/objects/     by BLAKE3 and once: rubrics, registrations, cases, outputs, logs
 //! <store>/started/     markers of live runs, written before their first case
-//! <store>/staging/     objects on their way in; whatever a crash left there is no evidence
+//! <store>/staging/     objects on their way in, a folder per run; what a crash left there is no evidence
 //! ```
 //!
 //! Safety comes from the order of a commit (see [`writer`]): objects are durable before the record that names them, a record
@@ -14,6 +14,7 @@
 //! `renameat2`, `syncfs` and `O_PATH`.
 
 mod dir;
+mod intake;
 mod lock;
 mod objects;
 mod open;
@@ -21,8 +22,9 @@ mod reader;
 mod writer;
 
 pub(crate) use dir::{Dir, FileError, Missing, ReadFileError};
+pub(crate) use intake::{Intake, KeepObjectError};
 pub(crate) use lock::LockError;
-pub(crate) use objects::{ObjectBatch, ReadObjectError};
+pub(crate) use objects::ReadObjectError;
 pub(crate) use open::OpenStoreError;
 pub(crate) use reader::{Scan, Seen, Snapshot, StoreReader};
 pub(crate) use writer::{AppendError, NotCommitted, Receipt, StoreWriter};

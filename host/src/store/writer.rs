@@ -11,8 +11,9 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::dir::{Dir, FileError, Missing, ReadFileError, sync_file};
+use super::intake::{Intake, KeepObjectError};
 use super::lock::{self, LockError, Share};
-use super::objects::{self, ObjectBatch, PutObjectsError, ReadObjectError};
+use super::objects::ReadObjectError;
 use super::open::{self, OpenStoreError};
 use super::reader::{DRAFT_PREFIX, Snapshot, StoreReader};
 use crate::chain::{Link, Position, hash_of};
@@ -82,7 +83,7 @@ pub(crate) enum NotCommitted {
     #[error("the record names an object that was not stored")]
     Object(#[source] ReadObjectError),
     #[error("the objects were not stored")]
-    Objects(#[source] PutObjectsError),
+    Objects(#[source] KeepObjectError),
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
@@ -117,19 +118,24 @@ impl StoreWriter {
         self.is_new
     }
 
+    /// Begins to take in the objects of a run.
+    pub(crate) fn intake(&self) -> Result<Intake<'_>, KeepObjectError> {
+        Intake::begin(&self.reader, &self.staging, self.patience)
+    }
+
     /// Commits one run: its objects, and the record that `build` makes for the place it gets. `known` is what was verified
     /// before the run; an empty one makes this read every record again.
     pub(crate) fn append(
         &self,
         known: &Snapshot,
         task_class: &TaskClassName,
-        batch: &ObjectBatch,
+        intake: &Intake<'_>,
         build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
     ) -> Result<Receipt, AppendError> {
         let not_committed = |source| AppendError::NotCommitted { task_class: task_class.clone(), source };
         let _lock = lock::lock(self.reader.root(), Share::Nobody, self.patience)
             .map_err(|error| not_committed(error.into()))?;
-        let ready = self.prepare(known, task_class, batch, build).map_err(not_committed)?;
+        let ready = self.prepare(known, task_class, intake, build).map_err(not_committed)?;
         self.write_draft(&ready).map_err(|error| not_committed(error.into()))?;
         self.publish(&ready)
     }
@@ -139,7 +145,7 @@ impl StoreWriter {
         &self,
         known: &Snapshot,
         task_class: &TaskClassName,
-        batch: &ObjectBatch,
+        intake: &Intake<'_>,
         build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
     ) -> Result<Ready, NotCommitted> {
         lock::check_in_place(self.reader.root())?;
@@ -153,8 +159,8 @@ impl StoreWriter {
         if link.position != position {
             return Err(NotCommitted::Misplaced);
         }
-        objects::put_all(&self.staging, self.reader.objects(), batch).map_err(NotCommitted::Objects)?;
-        for digest in record.named_objects().into_iter().filter(|digest| !batch.contains(*digest)) {
+        intake.settle().map_err(NotCommitted::Objects)?;
+        for digest in record.named_objects().into_iter().filter(|digest| !intake.has(*digest)) {
             self.reader.check_object(digest).map_err(NotCommitted::Object)?;
         }
         let name = link.file_name().as_str().to_owned();
@@ -255,9 +261,13 @@ mod tests {
     }
 
     fn append(store: &StoreWriter, name: &str, label: u64) -> Receipt {
-        let run = Run::new(label);
-        let snapshot = Snapshot::default();
-        store.append(&snapshot, &class(name), &run.batch, |position| run.at(position)).expect("committed")
+        try_append(store, &Snapshot::default(), name, &Run::new(label)).expect("committed")
+    }
+
+    fn try_append(store: &StoreWriter, known: &Snapshot, name: &str, run: &Run) -> Result<Receipt, AppendError> {
+        let intake = store.intake().expect("it takes objects");
+        run.keep_objects(&intake);
+        store.append(known, &class(name), &intake, |position| run.at(position))
     }
 
     fn state_of(store: &StoreWriter) -> (State, Vec<String>) {
@@ -302,7 +312,7 @@ mod tests {
         let known = verify(store.reader(), &mut |_, _| {}).expect("it can be read").snapshot;
         append(&store, "a", 3);
         let run = Run::new(4);
-        let again = |known: &Snapshot| store.append(known, &class("a"), &run.batch, |position| run.at(position));
+        let again = |known: &Snapshot| try_append(&store, known, "a", &run);
         assert_eq!(again(&known).expect("committed").link.position.seq, 4);
 
         let removed = fs::read(&first.path).expect("readable");
@@ -334,8 +344,7 @@ mod tests {
             findings[0].starts_with(&format!("record 2 of `a` (`runs/{file}`): it was edited or renamed")),
             "{findings:?}"
         );
-        let run = Run::new(4);
-        let error = store.append(&Snapshot::default(), &class("a"), &run.batch, |position| run.at(position));
+        let error = try_append(&store, &Snapshot::default(), "a", &Run::new(4));
         assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Broken(_), .. })));
     }
 
@@ -343,7 +352,7 @@ mod tests {
     fn a_record_cannot_name_what_is_not_stored() {
         let (_temp, store) = new_store();
         let run = Run::new(1);
-        let nothing = ObjectBatch::default();
+        let nothing = store.intake().expect("it takes objects");
         let error = store.append(&Snapshot::default(), &class("a"), &nothing, |position| run.at(position));
         assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Object(_), .. })));
         assert_eq!(state_of(&store), (State::Ok, Vec::new()));
@@ -354,7 +363,8 @@ mod tests {
         let (_temp, store) = new_store();
         let run = Run::new(1);
         let elsewhere = Heads::default().next(store.reader().id(), &class("b"));
-        let error = store.append(&Snapshot::default(), &class("a"), &run.batch, |_| run.at(&elsewhere));
+        let intake = store.intake().expect("it takes objects");
+        let error = store.append(&Snapshot::default(), &class("a"), &intake, |_| run.at(&elsewhere));
         assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Misplaced, .. })));
     }
 
@@ -372,9 +382,9 @@ mod tests {
         assert_eq!(inodes(objects), before);
         let name = objects.names().expect("listed").swap_remove(0);
         fs::write(objects.path().join(&name), "something else").expect("overwritten");
-        let run = Run::new(1);
-        let error = store.append(&Snapshot::default(), &class("a"), &run.batch, |position| run.at(position));
-        assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Objects(_), .. })));
+        let intake = store.intake().expect("it takes objects");
+        let kept: Vec<_> = Run::new(1).objects().map(|bytes| intake.keep(bytes)).collect();
+        assert!(kept.iter().any(|kept| matches!(kept, Err(KeepObjectError::Existing(_)))), "{kept:?}");
         assert_eq!(state_of(&store).0, State::Tampered);
         fs::remove_file(objects.path().join(&name)).expect("removed");
         assert_eq!(state_of(&store).0, State::Unverifiable);
@@ -385,8 +395,13 @@ mod tests {
         let (_temp, store) = new_store();
         append(&store, "a", 1);
         fs::write(store.reader().runs().path().join(".tmp-cut"), "{\"sch").expect("written");
-        fs::write(store.staging.path().join("cut"), "half an obj").expect("written");
+        fs::create_dir(store.staging.path().join("dead")).expect("made");
+        fs::write(store.staging.path().join("dead/cut"), "half an obj").expect("written");
+        let alive = store.intake().expect("it takes objects");
+        alive.keep(b"still needed").expect("kept");
         append(&store, "a", 2);
+        assert_eq!(store.staging.names().expect("listed"), [std::ffi::OsString::from(&alive.name)]);
+        drop(alive);
         assert_eq!(state_of(&store).0, State::Ok);
         assert!(store.staging.names().expect("listed").is_empty());
     }
