@@ -1,14 +1,16 @@
 //! Real runs for tests: scores that went through the one door, objects that hash to their names.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::{EvalRunRecord, Mode, OutputKind, SCHEMA_VERSION, Sut};
 use crate::chain::Position;
-use crate::contract::{Meter, RawScore};
+use crate::contract::{BenchCase, CaseFiles, Difficulty, Disposition, Meter, RawScore, Source};
 use crate::ids::{CaseId, Digest};
 use crate::report::{CaseResult, FinishedCase, RunFacts, Selection, aggregate};
 use crate::sandbox::Limits;
 use crate::score::{BenchScore, OutcomeClass};
+use crate::stage::StagedCase;
 use crate::store::Intake;
 
 const METER: Meter = Meter { cost_usd: 0.25, duration_seconds: 1.5 };
@@ -33,10 +35,14 @@ impl Run {
             .into_iter()
             .map(|id| (id.parse().expect("a case id"), format!("{{\"answer\":\"{id} {label}\"}}")))
             .collect();
-        let mut digests = |what: &str| -> BTreeMap<CaseId, _> {
-            cases.keys().map(|id| (id.clone(), add(format!("{what} of {id}").into_bytes()))).collect()
-        };
-        let case_digest_set = digests("case");
+        let case_digest_set = cases
+            .keys()
+            .map(|id| {
+                let staged = staged_case(id);
+                staged.files.values().for_each(|bytes| drop(add(bytes.to_vec())));
+                (id.clone(), add(staged.manifest))
+            })
+            .collect();
         let cassette_digest_set = cases.keys().map(|id| (id.clone(), None)).collect();
         let output_digest_set =
             cases.iter().map(|(id, output)| (id.clone(), Some(add(output.clone().into_bytes())))).collect();
@@ -98,6 +104,23 @@ impl Run {
         record.prev_hash = position.prev_hash;
         record
     }
+}
+
+fn staged_case(id: &CaseId) -> StagedCase {
+    let case = BenchCase {
+        case_id: id.clone(),
+        task_class: "fixture".parse().expect("a task class"),
+        disposition: Disposition::Positive,
+        difficulty: Difficulty::Easy,
+        source: Source::Curated,
+        added_at: "2026-11-16".parse().expect("a date"),
+    };
+    let file = |path: &str, text: String| (Arc::from(path), Arc::from(text.into_bytes()));
+    let files = CaseFiles::from([
+        file("expected/truth.txt", format!("the answer to {id}")),
+        file("input/question.txt", format!("the question of {id}")),
+    ]);
+    StagedCase::new(case, Arc::new(files))
 }
 
 fn finished(id: &CaseId, label: u64, logs: Digest) -> FinishedCase {

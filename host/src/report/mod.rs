@@ -6,6 +6,8 @@
 
 mod statistics;
 
+pub(crate) use statistics::{exact_mean, lower_bound_95};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -145,21 +147,28 @@ fn block_modes(case: &FinishedCase, block: &BTreeSet<String>) -> Vec<String> {
 }
 
 impl BenchRunReport {
-    /// SHA-256 over the task class, the sorted case ids and their BenchScore JSONs, each with its length before it: the same
-    /// scores give the same id for two engineers on two machines.
     pub(crate) fn run_id(&self, task_class: &TaskClassName) -> RunId {
-        let mut hasher = Sha256::new();
-        let mut feed = |bytes: &[u8]| {
-            hasher.update((bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
-        };
-        feed(task_class.as_str().as_bytes());
-        for case in &self.cases {
-            feed(case.case_id.as_str().as_bytes());
-            feed(&case.score.to_json());
-        }
-        RunId::from_bytes(hasher.finalize().into())
+        run_id(task_class, self.cases.iter().map(|case| (&case.case_id, case.score.to_json())))
     }
+}
+
+/// SHA-256 over the task class, the sorted case ids and their BenchScore JSONs, each with its length before it: the same
+/// scores give the same id for two engineers on two machines.
+pub(crate) fn run_id<'a>(
+    task_class: &TaskClassName,
+    cases: impl Iterator<Item = (&'a CaseId, impl AsRef<[u8]>)>,
+) -> RunId {
+    let mut hasher = Sha256::new();
+    let mut feed = |bytes: &[u8]| {
+        hasher.update((bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    feed(task_class.as_str().as_bytes());
+    for (case_id, score) in cases {
+        feed(case_id.as_str().as_bytes());
+        feed(score.as_ref());
+    }
+    RunId::from_bytes(hasher.finalize().into())
 }
 
 #[cfg(test)]
