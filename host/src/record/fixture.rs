@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{EvalRunRecord, Mode, OutputKind, SCHEMA_VERSION, Sut};
 use crate::chain::Position;
 use crate::contract::{BenchCase, CaseFiles, Difficulty, Disposition, Meter, RawScore, Source};
-use crate::ids::{CaseId, Digest};
+use crate::ids::{CaseId, Digest, RecordHash};
 use crate::report::{CaseResult, FinishedCase, RunFacts, Selection, aggregate};
 use crate::sandbox::Limits;
 use crate::score::{BenchScore, OutcomeClass};
@@ -39,7 +39,9 @@ impl Run {
             .keys()
             .map(|id| {
                 let staged = staged_case(id);
-                staged.files.values().for_each(|bytes| drop(add(bytes.to_vec())));
+                for bytes in staged.files.values() {
+                    add(bytes.to_vec());
+                }
                 (id.clone(), add(staged.manifest))
             })
             .collect();
@@ -63,7 +65,7 @@ impl Run {
             run_id: report.run_id(&task_class),
             task_class,
             seq: 0,
-            prev_hash: crate::ids::RecordHash::GENESIS,
+            prev_hash: RecordHash::GENESIS,
             mode: Mode::Cassette,
             suts: BTreeSet::from([Sut { name: "agent".to_owned(), version: "1".to_owned(), command_digest: None }]),
             output_kinds: BTreeSet::from([OutputKind::Recorded]),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::case::CaseManifest;
 use super::figures;
 use super::finding::{Finding, Problem, State};
-use super::last_seen::{FirstUse, LastSeenFile, LastSeenProblem, Memory};
+use super::last_seen::{FirstUse, LastSeenError, LastSeenFile, LastSeenProblem, Memory};
 use crate::chain::{Heads, Link, StoreId};
 use crate::ids::{Digest, RecordHash, TaskClassName};
 use crate::store::{Evidence, FileError, LockError, Seen, Snapshot, Started, StoreReader, scan};
@@ -41,7 +41,7 @@ pub(crate) enum VerifyError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
-    LastSeen(#[from] super::last_seen::LastSeenError),
+    LastSeen(#[from] LastSeenError),
 }
 
 /// What was found out. Everything that is wrong, in order: what concerns the whole, then each class record by record.
@@ -249,8 +249,8 @@ impl<'a> ContentCheck<'a> {
     fn check_objects(&mut self, task_class: &TaskClassName, named: &Named) {
         for digest in &named.objects {
             let is_case = named.cases.contains(digest);
-            let problems = if is_case { self.check_case(*digest) } else { self.check_object(*digest) };
-            for problem in problems {
+            let problem = if is_case { self.check_case(*digest) } else { self.check_object(*digest) };
+            if let Some(problem) = problem {
                 self.report(task_class, named, problem);
             }
         }
