@@ -114,6 +114,8 @@ pub enum TrapKind {
     ResourceLimit,
     RandomLimit,
     BadHandle,
+    /// An argument of a host call that the interface forbids, or that is too large to be read.
+    BadArgument,
     Other,
 }
 
@@ -129,6 +131,7 @@ impl fmt::Display for TrapKind {
             Self::ResourceLimit => "resource_limit",
             Self::RandomLimit => "random_limit",
             Self::BadHandle => "bad_handle",
+            Self::BadArgument => "bad_argument",
             Self::Other => "other",
         })
     }

@@ -2,17 +2,17 @@
 
 mod bench;
 mod chain;
-mod contract;
+pub mod contract;
 mod event;
 mod files;
-mod ids;
+pub mod ids;
 mod json;
 mod output;
 mod pipeline;
 mod record;
 mod report;
 mod rubric_build;
-mod sandbox;
+pub mod sandbox;
 mod score;
 mod select;
 mod stage;

@@ -1,0 +1,262 @@
+//! One call of a rubric: a fresh store from a prepared component, every limit armed before its first instruction, and one
+//! plain answer whatever happens.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use wasmtime::{CallHook, Store, StoreContextMut, Trap};
+
+use super::bindings::eval_host::rubric::types as wit;
+use super::bindings::{Rubric as Instance, RubricPre};
+use super::fault::{self, Stage};
+use super::guest::Guest;
+use super::limits::Limits;
+use super::scratch::{Scratch, ScratchEntry};
+use super::slots::Slots;
+use super::ticker;
+use crate::contract::{Difficulty, Disposition, RawScore, RubricFault, RubricRunner, ScoreRequest, Scored, Source};
+use crate::ids::Digest;
+
+/// The most bytes that a guest can hand over in one call or in its result.
+pub(super) const RESULT_BYTES_MAX: usize = 1 << 20;
+
+/// The most handles of every kind that a guest can hold, its own resources included.
+const HANDLES_MAX: usize = 16_384;
+
+/// The longest text of a rubric's error that is kept, in bytes.
+const ERROR_TEXT_MAX: usize = 1_024;
+
+/// A rubric that is ready to score cases, each in an instance of its own.
+pub struct PreparedRubric {
+    pub(super) instance: RubricPre<Guest>,
+    pub(super) digest: Digest,
+    pub(super) limits: Limits,
+    pub(super) slots: Arc<Slots>,
+}
+
+/// A call that wasmtime ended.
+struct Failure {
+    error: wasmtime::Error,
+    stage: Stage,
+    fuel_left: u64,
+}
+
+impl fmt::Debug for PreparedRubric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PreparedRubric")
+            .field("digest", &self.digest)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RubricRunner for PreparedRubric {
+    fn score(&self, request: &ScoreRequest<'_>) -> Scored {
+        self.run(request).0
+    }
+}
+
+impl PreparedRubric {
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Scores a case and hands back what its scratch directory held at the end, for the rubric's author.
+    pub fn score_keeping_scratch(&self, request: &ScoreRequest<'_>) -> (Scored, BTreeMap<String, ScratchEntry>) {
+        let (scored, scratch) = self.run(request);
+        (scored, scratch.export())
+    }
+
+    fn run(&self, request: &ScoreRequest<'_>) -> (Scored, Scratch) {
+        let _slot = self.slots.take();
+        let mut store = self.store(request);
+        let (result, fuel_left) = match self.call(&mut store, request) {
+            Ok(answer) => (answer, fuel_left(&store)),
+            Err(failure) => (Err(fault::classify(&failure.error, failure.stage)), failure.fuel_left),
+        };
+        let fuel_used = self.fuel_used(&result, fuel_left);
+        let guest = store.into_data();
+        let scored = Scored {
+            result,
+            fuel_used,
+            peak_memory_bytes: guest.memory.peak_bytes(),
+            stdout: guest.stdout.into_stream(),
+            stderr: guest.stderr.into_stream(),
+        };
+        (scored, guest.scratch)
+    }
+
+    /// A store with every limit armed, the clock last.
+    fn store(&self, request: &ScoreRequest<'_>) -> Store<Guest> {
+        let guest = Guest::new(&self.digest, request, &self.limits);
+        let mut store = Store::new(self.instance.engine(), guest);
+        store.limiter(|guest| &mut guest.memory);
+        store.set_hostcall_fuel(RESULT_BYTES_MAX);
+        store.set_max_component_handles(HANDLES_MAX);
+        store.call_hook(charge_host_call);
+        store.set_fuel(self.limits.fuel()).expect("our engines count fuel");
+        store.epoch_deadline_trap();
+        store.set_epoch_deadline(ticker::ticks(self.limits.wall_clock()));
+        store
+    }
+
+    fn call(
+        &self,
+        store: &mut Store<Guest>,
+        request: &ScoreRequest<'_>,
+    ) -> Result<Result<RawScore, RubricFault>, Failure> {
+        let instance = match self.instance.instantiate(&mut *store) {
+            Ok(instance) => instance,
+            Err(error) => return Err(Failure { error, stage: Stage::Instantiating, fuel_left: fuel_left(store) }),
+        };
+        match call_score(&instance, store, request) {
+            Ok(answer) => Ok(answer.map(raw_score).map_err(rubric_error)),
+            Err(error) => {
+                let fuel_left = fuel_left(store);
+                Err(Failure { error, stage: stage(&instance, store, request), fuel_left })
+            }
+        }
+    }
+
+    fn fuel_used(&self, result: &Result<RawScore, RubricFault>, fuel_left: u64) -> Option<u64> {
+        match result {
+            Err(RubricFault::FuelExhausted) => Some(self.limits.fuel()),
+            Err(fault) if !fault::has_exact_fuel(fault) => None,
+            _ => Some(self.limits.fuel() - fuel_left),
+        }
+    }
+}
+
+fn fuel_left(store: &Store<Guest>) -> u64 {
+    store.get_fuel().expect("our engines count fuel")
+}
+
+fn call_score(
+    instance: &Instance,
+    store: &mut Store<Guest>,
+    request: &ScoreRequest<'_>,
+) -> wasmtime::Result<Result<wit::BenchScore, wit::RubricError>> {
+    let case = wit::BenchCase {
+        case_id: request.case.case_id.as_str(),
+        task_class: request.case.task_class.as_str(),
+        disposition: disposition(request.case.disposition),
+        difficulty: difficulty(request.case.difficulty),
+        source: source(request.case.source),
+    };
+    let output = wit::HarnessOutput {
+        json: request.output_json,
+        cost_usd: request.meter.cost_usd,
+        duration_seconds: request.meter.duration_seconds,
+    };
+    instance.eval_host_rubric_scoring().call_score(store, case, output)
+}
+
+/// Charges a host call to the guest's fuel before the guest runs on. Only there is the counter both written back by the
+/// guest's code and read again by it.
+fn charge_host_call(mut store: StoreContextMut<'_, Guest>, hook: CallHook) -> wasmtime::Result<()> {
+    if !matches!(hook, CallHook::ReturningFromHost) {
+        return Ok(());
+    }
+    let unpaid = store.data_mut().take_unpaid_fuel();
+    if unpaid == 0 {
+        return Ok(());
+    }
+    match store.get_fuel()?.checked_sub(unpaid) {
+        Some(left) => store.set_fuel(left),
+        None => Err(Trap::OutOfFuel.into()),
+    }
+}
+
+/// Whether a failed call had returned already. Wasmtime has no type for a result that it could not read, but it knows: an
+/// instance whose code was ended cannot be entered again, and one that returned can. It is asked without fuel, so that no
+/// instruction of the guest runs.
+fn stage(instance: &Instance, store: &mut Store<Guest>, request: &ScoreRequest<'_>) -> Stage {
+    store.set_fuel(0).expect("our engines count fuel");
+    let entered = call_score(instance, store, request).err();
+    match entered.as_ref().and_then(|error| error.downcast_ref::<Trap>()) {
+        Some(Trap::OutOfFuel) => Stage::Returned,
+        _ => Stage::Running,
+    }
+}
+
+fn disposition(disposition: Disposition) -> wit::Disposition {
+    match disposition {
+        Disposition::Positive => wit::Disposition::Positive,
+        Disposition::Negative => wit::Disposition::Negative,
+        Disposition::Ambiguous => wit::Disposition::Ambiguous,
+    }
+}
+
+fn difficulty(difficulty: Difficulty) -> wit::Difficulty {
+    match difficulty {
+        Difficulty::Easy => wit::Difficulty::Easy,
+        Difficulty::Medium => wit::Difficulty::Medium,
+        Difficulty::Hard => wit::Difficulty::Hard,
+    }
+}
+
+fn source(source: Source) -> wit::Source {
+    match source {
+        Source::Curated => wit::Source::Curated,
+        Source::OutcomeLedgerDerived => wit::Source::OutcomeLedgerDerived,
+        Source::RegressionConverted => wit::Source::RegressionConverted,
+    }
+}
+
+fn raw_score(score: wit::BenchScore) -> RawScore {
+    RawScore {
+        passed: score.passed,
+        score: score.score,
+        breakdown: score.breakdown,
+        failure_modes: score.failure_modes,
+        cost_usd: score.cost_usd,
+        duration_seconds: score.duration_seconds,
+    }
+}
+
+fn rubric_error(error: wit::RubricError) -> RubricFault {
+    match error {
+        wit::RubricError::MalformedOutput(text) => RubricFault::OutputMalformed(tame(&text)),
+        wit::RubricError::MalformedCase(text) => RubricFault::Error(format!("malformed_case: {}", tame(&text))),
+        wit::RubricError::Internal(text) => RubricFault::Error(format!("internal: {}", tame(&text))),
+    }
+}
+
+/// A guest's text, cut, and with everything escaped that could do something to a terminal.
+fn tame(text: &str) -> String {
+    let mut tamed = String::new();
+    for character in text.chars() {
+        if tamed.len() >= ERROR_TEXT_MAX {
+            tamed.push('…');
+            break;
+        }
+        if character.is_control() || is_invisible(character) {
+            tamed.extend(character.escape_unicode());
+        } else {
+            tamed.push(character);
+        }
+    }
+    tamed
+}
+
+/// Marks that reorder or hide what is printed around them.
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guests_text_is_cut_and_escaped() {
+        assert_eq!(tame("größe: \"1\"\n\x1b[2J\u{202e}"), "größe: \"1\"\\u{a}\\u{1b}[2J\\u{202e}");
+        let tamed = tame(&"ä".repeat(10_000));
+        assert_eq!(tamed, format!("{}…", "ä".repeat(ERROR_TEXT_MAX / 2)));
+    }
+}
