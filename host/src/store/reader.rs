@@ -22,7 +22,7 @@ pub(super) const DRAFT_PREFIX: &str = ".tmp-";
 const HARMLESS_NAMES: [&str; 2] = [".DS_Store", "Thumbs.db"];
 
 /// Something that holds records and the objects they name, which nobody vouches for.
-pub(crate) trait Evidence {
+pub(crate) trait Evidence: Sync {
     fn id(&self) -> StoreId;
 
     /// The names of what should be records.

@@ -279,7 +279,7 @@ pub(super) mod tests {
         (temp, store)
     }
 
-    pub(in crate::store) fn append(store: &StoreWriter, name: &str, label: u64) -> Receipt {
+    pub(in crate::store) fn append(store: &StoreWriter, name: &str, label: u32) -> Receipt {
         try_append(store, &Snapshot::default(), name, &Run::new(label)).expect("committed")
     }
 

@@ -7,6 +7,7 @@ use std::fmt;
 
 use super::case::RestoreCaseError;
 use super::last_seen::LastSeenProblem;
+use super::replay::ReplayProblem;
 use crate::chain::{Break, Broken, Link, RecordFileName};
 use crate::ids::{Digest, TaskClassName};
 use crate::record::ReadRecordError;
@@ -84,6 +85,8 @@ pub(crate) enum Problem {
     Figure { figure: &'static str },
     #[error(transparent)]
     LastSeen(LastSeenProblem),
+    #[error(transparent)]
+    Replay(ReplayProblem),
     #[error("something it names is not there")]
     ObjectMissing(#[source] ReadObjectError),
     #[error("something it names is not what it was")]
@@ -101,6 +104,7 @@ impl Problem {
                 State::Unverifiable
             }
             Self::LastSeen(problem) => problem.state(),
+            Self::Replay(problem) => problem.state(),
             Self::ForeignFile
             | Self::NotAFile(_)
             | Self::Marker(_)

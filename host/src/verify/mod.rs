@@ -7,9 +7,11 @@ mod case;
 mod figures;
 mod finding;
 mod last_seen;
+mod replay;
 mod walk;
 
 pub(crate) use case::{CaseManifest, RestoreCaseError, restore_case};
 pub(crate) use finding::{Finding, Problem, State};
 pub(crate) use last_seen::{FirstUse, LastSeen, LastSeenError, LastSeenFile, LastSeenProblem, Memory};
+pub(crate) use replay::{Replay, ReplayProblem, ReplaySettings, RubricLoader, replay};
 pub(crate) use walk::{Checks, ClassSummary, ObjectScope, Verification, VerifyError, verify_evidence, verify_store};
