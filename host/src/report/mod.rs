@@ -113,7 +113,7 @@ pub(crate) fn aggregate(
     finished.sort_by(|a, b| a.result.case_id.cmp(&b.result.case_id));
     let attempted = || finished.iter().filter(|case| case.result.outcome != OutcomeClass::Skipped);
     let attempted_count = attempted().count() as u64;
-    let mean_score = statistics::exact_mean(attempted().map(|case| case.result.score.score()))?;
+    let mean_score = exact_mean(attempted().map(|case| case.result.score.score()))?;
     let mut outcomes: BTreeMap<_, u64> = OutcomeClass::ALL.map(|class| (class, 0)).into();
     for case in &finished {
         *outcomes.entry(case.result.outcome).or_default() += 1;
@@ -125,7 +125,7 @@ pub(crate) fn aggregate(
         outcomes,
         passed_count: attempted().filter(|case| case.result.score.passed()).count() as u64,
         mean_score,
-        lower_bound_95: statistics::lower_bound_95(mean_score, attempted_count),
+        lower_bound_95: lower_bound_95(mean_score, attempted_count),
         total_cost_usd: finished.iter().map(|case| case.spent_usd).sum::<f64>() + 0.0,
         recorded_cost_usd: finished.iter().map(|case| case.recorded_usd).sum::<f64>() + 0.0,
         block_severity_failure_modes: finished.iter().flat_map(|case| block_modes(case, block)).collect(),
