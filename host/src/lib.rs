@@ -2,7 +2,9 @@
 
 mod bench;
 mod chain;
+mod cli;
 pub mod contract;
+mod evaluation;
 mod event;
 mod files;
 pub mod ids;
@@ -21,3 +23,5 @@ mod store;
 mod sut;
 mod utc;
 mod verify;
+
+pub use cli::main;

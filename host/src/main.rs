@@ -1,3 +1,7 @@
 //! The eval-host binary. Everything is in the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    eval_host::main()
+}

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,11 @@ impl UtcMillis {
     /// stores and other filesystems refuse.
     pub(crate) fn basic(self) -> String {
         self.0.strftime("%Y%m%dT%H%M%S%.3fZ").to_string()
+    }
+
+    /// The day it is in UTC.
+    pub(crate) fn date(self) -> Date {
+        TimeZone::UTC.to_datetime(self.0).date()
     }
 
     pub(crate) fn timestamp(self) -> Timestamp {

@@ -8,6 +8,5 @@ mod load;
 mod registration;
 mod strict_toml;
 
-pub(crate) use case_file::{CaseFile, CassettePin};
 pub(crate) use load::{Bench, CaseFolder, LoadBenchError, list_task_classes, load_bench};
 pub(crate) use registration::{PromotionMetric, Registration};

@@ -55,6 +55,9 @@ mod bindings {
     });
 }
 
+/// The wasmtime that this host is built with. Fuel means the same only under the same one, so records name it.
+pub(crate) const WASMTIME_VERSION: &str = "48.0.8";
+
 /// How a process runs rubrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxConfig {

@@ -25,11 +25,13 @@ mod started;
 mod writer;
 
 pub(crate) use dir::{Dir, FileError, Missing, ReadFileError, replace_file};
-pub(crate) use finish::{DraftEnd, FinishError, FinishedDraft};
-pub(crate) use intake::{Intake, KeepObjectError};
+pub(crate) use finish::{DraftEnd, FinishedDraft};
+#[cfg(test)]
+pub(crate) use intake::Intake;
+pub(crate) use intake::KeepObjectError;
 pub(crate) use lock::{LockError, lock_alone};
 pub(crate) use objects::ReadObjectError;
 pub(crate) use open::OpenStoreError;
-pub(crate) use reader::{Evidence, Scan, Seen, Snapshot, StoreReader, scan};
-pub(crate) use started::{AnnounceError, ReadMarkerError, Started, StartedMarker};
+pub(crate) use reader::{Evidence, Seen, Snapshot, StoreReader, scan};
+pub(crate) use started::{ReadMarkerError, Started};
 pub(crate) use writer::{AppendError, NotCommitted, Receipt, StoreWriter};

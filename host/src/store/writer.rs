@@ -100,7 +100,15 @@ fn join(findings: &[Finding]) -> String {
 impl StoreWriter {
     /// Opens the store at `path`, which is created if there is none, for the user with the id `user`.
     pub(crate) fn open(path: &Path, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
-        let root = open::open_root(path, Missing::Create)?;
+        Self::from_root(open::open_root(path, Missing::Create)?, user, patience)
+    }
+
+    /// The same for a store that exists.
+    pub(crate) fn open_existing(path: &Path, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
+        Self::from_root(open::open_root(path, Missing::Fail)?, user, patience)
+    }
+
+    fn from_root(root: Dir, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
         open::check_private(&root, user)?;
         open::check_local(&root)?;
         let (_, is_new) = open::identify(&root, patience)?;

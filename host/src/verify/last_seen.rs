@@ -41,7 +41,9 @@ pub(crate) enum Memory {
     None,
     Seen(LastSeen),
     /// There is something, and it cannot be relied on.
-    Damaged,
+    Damaged {
+        path: PathBuf,
+    },
 }
 
 /// Whether a store that was never seen is believed.
@@ -123,10 +125,14 @@ impl LastSeenFile {
             Ok(bytes) => bytes,
             Err(ReadFileError::Missing { .. }) => return Ok(Memory::None),
             Err(ReadFileError::Io(error)) => return Err(error.into()),
-            Err(ReadFileError::NotAFile { .. } | ReadFileError::TooLarge { .. }) => return Ok(Memory::Damaged),
+            Err(ReadFileError::NotAFile { .. } | ReadFileError::TooLarge { .. }) => return Ok(self.damaged()),
         };
         let seen = decode(&bytes).filter(|seen| seen.schema_version == SCHEMA_VERSION && seen.store == self.store);
-        Ok(seen.map_or(Memory::Damaged, Memory::Seen))
+        Ok(seen.map_or_else(|| self.damaged(), Memory::Seen))
+    }
+
+    fn damaged(&self) -> Memory {
+        Memory::Damaged { path: self.path() }
     }
 
     /// Moves forward to what was verified. Somebody who saw more in the meantime is not overruled.
@@ -293,7 +299,7 @@ mod tests {
             assert_eq!(decode(&flipped), None, "bit {bit}");
         }
         std::fs::write(file.path(), &bytes[1..]).expect("written");
-        assert_eq!(file.read().expect("readable"), Memory::Damaged);
+        assert_eq!(file.read().expect("readable"), Memory::Damaged { path: file.path() });
     }
 
     #[test]

@@ -10,8 +10,9 @@ mod last_seen;
 mod replay;
 mod walk;
 
-pub(crate) use case::{CaseManifest, RestoreCaseError, restore_case};
 pub(crate) use finding::{Finding, Problem, State};
-pub(crate) use last_seen::{FirstUse, LastSeen, LastSeenError, LastSeenFile, LastSeenProblem, Memory};
-pub(crate) use replay::{Replay, ReplayProblem, ReplaySettings, RubricLoader, replay};
-pub(crate) use walk::{Checks, ClassSummary, ObjectScope, Verification, VerifyError, verify_evidence, verify_store};
+pub(crate) use last_seen::{FirstUse, LastSeenFile};
+pub(crate) use replay::{Replay, ReplaySettings, replay};
+pub(crate) use walk::{Checks, ClassSummary, Verification, verify_store};
+#[cfg(test)]
+pub(crate) use walk::{ObjectScope, verify_evidence};

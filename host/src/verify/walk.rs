@@ -29,7 +29,8 @@ pub(crate) enum ObjectScope {
 /// What a store is compared with besides itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Checks<'a> {
-    pub(crate) last_seen: &'a LastSeenFile,
+    /// Where there is none, nothing can be remembered: every use is a first one.
+    pub(crate) last_seen: Option<&'a LastSeenFile>,
     pub(crate) first_use: FirstUse,
 }
 
@@ -85,6 +86,11 @@ impl Verification {
         self.classes.retain(|class, _| class == task_class);
         self.links.retain(|(class, _), _| class == task_class);
         self.unfinished.retain(|started| &started.marker.task_class == task_class);
+    }
+
+    /// Whether anything is wrong that a crash does not explain.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.state() <= State::Incomplete
     }
 
     fn hash_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {
@@ -177,11 +183,15 @@ impl Verification {
 
     fn compare_with_last_seen(&mut self, checks: Checks<'_>) -> Result<(), VerifyError> {
         let started = self.started_counts();
-        let problems = match checks.last_seen.read()? {
+        let memory = match checks.last_seen {
+            Some(last_seen) => last_seen.read()?,
+            None => Memory::None,
+        };
+        let problems = match memory {
             Memory::Seen(seen) => {
                 seen.compare(self.store_id, self.heads(), &started, &|class, seq| self.hash_at(class, seq))
             }
-            Memory::Damaged => vec![(None, None, LastSeenProblem::Damaged { path: checks.last_seen.path() })],
+            Memory::Damaged { path } => vec![(None, None, LastSeenProblem::Damaged { path })],
             Memory::None if checks.first_use == FirstUse::Refuse => vec![(None, None, LastSeenProblem::NeverSeen)],
             Memory::None => Vec::new(),
         };

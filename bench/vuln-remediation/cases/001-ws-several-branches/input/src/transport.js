@@ -1,0 +1,5 @@
+'use strict';
+
+const WebSocket = require('ws');
+
+module.exports = { WebSocketServer: WebSocket.Server };

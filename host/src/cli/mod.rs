@@ -1,0 +1,93 @@
+//! Flags to settings, settings to the pipeline, results to an exit code. The only module that names the environment, the
+//! clock, stdout, stderr and the user's directories.
+//!
+//! stdout carries data and nothing else; everything for people goes to stderr. Each command is a file with one entry
+//! function.
+
+mod evidence;
+mod exit;
+mod printer;
+mod problem;
+mod rubric;
+mod run;
+mod surroundings;
+mod verify;
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use exit::Exit;
+
+/// Scores code agents with sandboxed, deterministic rubrics and chains the evidence.
+#[derive(Debug, Parser)]
+#[command(name = "eval-host", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  everything worked and the answer is yes
+  1  harness error: load errors, a rubric that does not load, missing cassettes, a record not written
+  2  usage error, or the cost cap was reached
+  3  task class not found
+  4  no cases, or none selected
+  5  everything worked and the answer is no: a case failed or faulted
+  6  evidence broken: the chain or a replay does not hold";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Score the cases of a task class and chain the result.
+    Run(run::RunArgs),
+    /// Check the chained records of a store.
+    Verify(verify::VerifyArgs),
+    /// For rubric authors.
+    #[command(subcommand)]
+    Rubric(rubric::RubricCommand),
+}
+
+/// How long to wait for another process that holds the same store.
+const LOCK_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where things are; the same for every command.
+#[derive(Debug, Args)]
+struct Places {
+    /// The store that holds records and objects.
+    #[arg(long, value_name = "DIR", default_value = ".codegenie/eval")]
+    out: PathBuf,
+    /// The folder with one bench per task class.
+    #[arg(long, value_name = "DIR", default_value = "bench")]
+    bench_root: PathBuf,
+}
+
+/// Runs the command line of this process and says how it ended.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let result = match cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Verify(args) => verify::verify(&args),
+        Command::Rubric(command) => rubric::rubric(command),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(problem) => {
+            // With stderr gone there is nobody left to tell.
+            let _ = writeln!(io::stderr(), "{}", problem.rendered());
+            problem.exit.into()
+        }
+    }
+}
+
+/// clap's own errors, help and version. A closed stdout or stderr is not a reason to panic.
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if error.use_stderr() { Exit::UsageOrCap.into() } else { Exit::Ok.into() }
+}

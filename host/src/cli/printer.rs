@@ -1,0 +1,40 @@
+//! stdout for data and stderr for people, for the commands that need no more than that.
+
+use std::io::{self, Stderr, Stdout};
+
+use serde::Serialize;
+
+use super::exit::Exit;
+use super::problem::Problem;
+use crate::output::Steadfast;
+
+pub(super) struct Printer {
+    out: Steadfast<Stdout>,
+    err: Steadfast<Stderr>,
+}
+
+impl Printer {
+    pub(super) fn stdio() -> Self {
+        Self { out: Steadfast::new(io::stdout()), err: Steadfast::new(io::stderr()) }
+    }
+
+    /// One line of JSON on stdout.
+    pub(super) fn data(&mut self, line: &impl Serialize) {
+        self.out.line(&serde_json::to_string(line).expect("names and finite numbers serialise"));
+    }
+
+    /// One line for a person on stderr.
+    pub(super) fn tell(&mut self, line: &str) {
+        self.err.line(line);
+    }
+
+    /// The exit code, unless the data did not reach whoever reads stdout.
+    pub(super) fn finish(self, exit: Exit) -> Result<Exit, Problem> {
+        match self.out.finish() {
+            Ok(()) => Ok(exit),
+            Err(error) => {
+                Err(Problem::new(Exit::HarnessError, "the result could not be written to stdout").caused_by(&error))
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! How an error reaches a person: what, caused by what, and what to do.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::iter::successors;
+
+use super::exit::Exit;
+use crate::bench::LoadBenchError;
+
+/// An error on its way to stderr, with the exit code it gives.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) exit: Exit,
+    what: String,
+    causes: Vec<String>,
+    hint: Option<String>,
+}
+
+impl Problem {
+    pub(super) fn new(exit: Exit, what: impl Into<String>) -> Self {
+        Self { exit, what: what.into(), causes: Vec::new(), hint: None }
+    }
+
+    /// An error whose own text says what went wrong.
+    pub(super) fn from_error(exit: Exit, error: &dyn Error) -> Self {
+        Self { causes: chain(error.source()), ..Self::new(exit, error.to_string()) }
+    }
+
+    pub(super) fn caused_by(mut self, error: &dyn Error) -> Self {
+        self.causes = chain(Some(error));
+        self
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn rendered(&self) -> String {
+        let mut text = format!("error: {}", self.what);
+        for cause in &self.causes {
+            let _ = write!(text, "\n  caused by: {cause}");
+        }
+        if let Some(hint) = &self.hint {
+            let _ = write!(text, "\nhint: {hint}");
+        }
+        text
+    }
+}
+
+/// The whole chain of causes: an error's own text never contains its source's.
+fn chain(error: Option<&dyn Error>) -> Vec<String> {
+    successors(error, |error| (*error).source()).map(ToString::to_string).collect()
+}
+
+impl From<LoadBenchError> for Problem {
+    fn from(error: LoadBenchError) -> Self {
+        let exit = match &error {
+            LoadBenchError::TaskClassNotFound { .. } => Exit::TaskClassNotFound,
+            LoadBenchError::NoCases { .. } => Exit::NoCases,
+            _ => Exit::HarnessError,
+        };
+        Self::from_error(exit, &error)
+    }
+}

@@ -1,0 +1,131 @@
+//! One run from its plan to its committed record: score the cases, aggregate, chain.
+//!
+//! A run whose record is not committed has no result, so this is one function with one way to succeed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::chain::Position;
+use crate::contract::RubricRunner;
+use crate::event::{Event, Recorded};
+use crate::ids::{CaseId, Digest};
+use crate::pipeline::{CaseEvidence, CasesDone, Plan, run_cases};
+use crate::record::{EvalRunRecord, GitCommit, Mode, OutputKind, SCHEMA_VERSION, Sut};
+use crate::report::{BenchRunReport, RunFacts, Selection, aggregate};
+use crate::sandbox::WASMTIME_VERSION;
+use crate::score::BenchScore;
+use crate::store::{AppendError, KeepObjectError, Receipt, Snapshot, StoreWriter};
+use crate::sut::{CassetteKind, SutName};
+use crate::utc::UtcMillis;
+
+/// What a record says of a run besides what happened to its cases.
+#[derive(Debug, Clone)]
+pub(crate) struct RunSetting {
+    /// The patterns that selected the cases.
+    pub(crate) patterns: Vec<String>,
+    pub(crate) started_at: UtcMillis,
+    pub(crate) bench_git_commit: Option<GitCommit>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EvaluateError {
+    #[error("none of the {load_errors} selected cases could be loaded, so there is nothing to record")]
+    NothingAttempted { load_errors: usize },
+    #[error("the evidence could not be kept")]
+    Keep(#[source] KeepObjectError),
+    #[error(transparent)]
+    Append(AppendError),
+}
+
+/// Scores the planned cases and commits their record.
+pub(crate) fn evaluate(
+    plan: &Plan<'_>,
+    setting: &RunSetting,
+    runner: &dyn RubricRunner,
+    store: &StoreWriter,
+    known: &Snapshot,
+    clock: &dyn Fn() -> UtcMillis,
+    emit: &mut dyn FnMut(&Event<'_>),
+) -> Result<(BenchRunReport, Receipt), EvaluateError> {
+    let task_class = &plan.bench.registration.task_class;
+    emit(&Event::RunStarted { task_class, selected: plan.names.len() });
+    let intake = store.intake().map_err(EvaluateError::Keep)?;
+    let CasesDone { finished, evidence, load_errors, warnings } =
+        run_cases(plan, runner, &intake, emit).map_err(EvaluateError::Keep)?;
+    let facts = RunFacts {
+        selection: Selection {
+            patterns: setting.patterns.clone(),
+            cases_in_bench: plan.bench.case_names().len() as u64,
+            selected: plan.names.len() as u64,
+        },
+        aborted: false,
+        load_errors,
+        warnings,
+    };
+    let load_errors = facts.load_errors.len();
+    let Some(report) = aggregate(finished, facts, &plan.bench.registration.block_modes) else {
+        return Err(EvaluateError::NothingAttempted { load_errors });
+    };
+    emit(&Event::Aggregated { task_class, run_id: report.run_id(task_class), report: &report });
+    for bytes in [&plan.bench.rubric, &plan.bench.registration_bytes] {
+        intake.keep(bytes).map_err(EvaluateError::Keep)?;
+    }
+    let receipt = store
+        .append(known, task_class, &intake, |position| record(plan, setting, position, &evidence, &report, clock()))
+        .map_err(EvaluateError::Append)?;
+    emit(&Event::Recorded(&Recorded {
+        path: receipt.path.display().to_string(),
+        seq: receipt.link.position.seq,
+        chain_begins: known.heads().get(task_class).is_none(),
+    }));
+    Ok((report, receipt))
+}
+
+fn record(
+    plan: &Plan<'_>,
+    setting: &RunSetting,
+    position: &Position,
+    evidence: &BTreeMap<CaseId, CaseEvidence>,
+    report: &BenchRunReport,
+    finished_at: UtcMillis,
+) -> EvalRunRecord<BenchScore> {
+    let bench = plan.bench;
+    let digests = |digest: fn(&CaseEvidence) -> Option<Digest>| {
+        evidence.iter().map(|(case_id, evidence)| (case_id.clone(), digest(evidence))).collect()
+    };
+    let answered: Vec<_> = evidence.values().filter_map(|evidence| evidence.answered_by.as_ref()).collect();
+    EvalRunRecord {
+        schema_version: SCHEMA_VERSION,
+        store_id: position.store_id,
+        task_class: position.task_class.clone(),
+        seq: position.seq,
+        prev_hash: position.prev_hash,
+        run_id: report.run_id(&position.task_class),
+        mode: Mode::Cassette,
+        suts: answered.iter().map(|(sut, _)| recorded_sut(sut)).collect(),
+        output_kinds: answered.iter().map(|(_, kind)| output_kind(*kind)).collect::<BTreeSet<_>>(),
+        started_at: setting.started_at,
+        finished_at,
+        started_marker: None,
+        harness_version: env!("CARGO_PKG_VERSION").to_owned(),
+        wasmtime_version: WASMTIME_VERSION.to_owned(),
+        bench_git_commit: setting.bench_git_commit.clone(),
+        rubric_digest: bench.rubric_digest,
+        registration_digest: Digest::of(&bench.registration_bytes),
+        limits: bench.registration.limits.into(),
+        case_digest_set: evidence.iter().map(|(id, evidence)| (id.clone(), evidence.case_digest)).collect(),
+        cassette_digest_set: digests(|evidence| evidence.cassette_digest),
+        output_digest_set: digests(|evidence| evidence.output_digest),
+        report: report.clone(),
+    }
+}
+
+fn recorded_sut(sut: &SutName) -> Sut {
+    Sut { name: sut.name.clone(), version: sut.version.clone(), command_digest: None }
+}
+
+fn output_kind(kind: CassetteKind) -> OutputKind {
+    match kind {
+        CassetteKind::Recorded => OutputKind::Recorded,
+        CassetteKind::SolvedExample => OutputKind::SolvedExample,
+    }
+}

@@ -1,0 +1,265 @@
+//! The case: what the agent was given, and what the curator accepts.
+
+use std::collections::BTreeSet;
+
+use eval_rubric::{BenchCase, CaseFiles, Disposition, RubricError};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::advisory::{Advisory, Use};
+use crate::diff::{self, Diff};
+use crate::output::DeclineReason;
+use crate::project::{self, Project};
+use crate::registry::Registry;
+use crate::tree::{self, Tree};
+use crate::version::Ecosystem;
+
+/// The files that an answer must not touch: they say what the task is.
+pub const EVIDENCE: [&str; 3] = ["advisories.json", "registry.json", "task.json"];
+
+/// A case, read and checked.
+#[derive(Debug)]
+pub struct Case {
+    pub input: Tree,
+    pub task: Task,
+    pub advisories: Vec<Advisory>,
+    pub registry: Registry,
+    pub before: Project,
+    pub accepts: Accepts,
+}
+
+/// `input/task.json`: what is asked.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    pub ecosystem: Ecosystem,
+    /// Ids of the advisories to remediate.
+    pub advisories: Vec<String>,
+    /// The platforms that the project is built for; empty is all.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    #[serde(default)]
+    pub policy: Policy,
+}
+
+/// What the team that asks allows.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Policy {
+    /// Whether a pre-release may be used where the project is not on one already.
+    pub pre_releases: bool,
+    /// For the agent, in words.
+    pub notes: String,
+}
+
+/// What the curator accepts as an answer.
+#[derive(Debug)]
+pub struct Accepts {
+    pub decline_reasons: Vec<DeclineReason>,
+    /// Empty if every patch is wrong.
+    pub references: Vec<Reference>,
+}
+
+/// A right patch, against which others are measured.
+#[derive(Debug)]
+pub struct Reference {
+    pub diff: Diff,
+    pub tree: Tree,
+    pub project: Project,
+    pub delta: Delta,
+    pub rules: ReferenceRules,
+}
+
+/// `expected/cve-delta.json`: which advisories concern the project before and after.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delta {
+    pub removed: BTreeSet<String>,
+    pub remaining: BTreeSet<String>,
+    #[serde(default)]
+    pub introduced: BTreeSet<String>,
+}
+
+/// `expected/verdict.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawVerdict {
+    accepts: Vec<Action>,
+    #[serde(default)]
+    decline_reasons: Vec<DeclineReason>,
+    #[serde(default, rename = "reference")]
+    references: Vec<ReferenceRules>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Patch,
+    Decline,
+}
+
+/// How answers are measured against a reference.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReferenceRules {
+    /// The diff, in `expected/`.
+    diff: String,
+    /// Its effect on the advisories, in `expected/`.
+    delta: String,
+    pub bump: Bump,
+    /// Files outside the dependency files and the reference's own that may change too.
+    pub may_touch: Vec<String>,
+    pub code: Vec<CodeRule>,
+}
+
+/// How far a version may move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bump {
+    /// No further than the reference moves it.
+    Lowest,
+    /// Anywhere in the line of compatible versions that the reference moves it to.
+    Line,
+}
+
+/// What a file must and must not say after the patch.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeRule {
+    pub path: String,
+    #[serde(default)]
+    pub must_contain: Vec<String>,
+    #[serde(default)]
+    pub must_not_contain: Vec<String>,
+}
+
+impl Default for ReferenceRules {
+    fn default() -> Self {
+        Self {
+            diff: "fix.diff".to_owned(),
+            delta: "cve-delta.json".to_owned(),
+            bump: Bump::Lowest,
+            may_touch: Vec::new(),
+            code: Vec::new(),
+        }
+    }
+}
+
+impl Case {
+    /// Reads a case from its files.
+    ///
+    /// # Errors
+    ///
+    /// [`RubricError::MalformedCase`] with the file and what is wrong with it.
+    pub fn read(bench_case: &BenchCase, files: &CaseFiles) -> Result<Self, RubricError> {
+        let input = tree::read(files, "input")?;
+        let task: Task = json(files, "input/task.json")?;
+        let advisories: Vec<Advisory> = json(files, "input/advisories.json")?;
+        let registry: Registry = json(files, "input/registry.json")?;
+        check_given(&task, &advisories, &registry)?;
+        let before = project::read(task.ecosystem, &input, &registry).map_err(|error| malformed("input", &error))?;
+        let raw: RawVerdict = toml::from_str(&files.read_text("expected/verdict.toml")?)
+            .map_err(|error| malformed("expected/verdict.toml", &error.message()))?;
+        check_disposition(bench_case.disposition, &raw)?;
+        let mut case = Self {
+            accepts: Accepts { decline_reasons: raw.decline_reasons, references: Vec::new() },
+            input,
+            task,
+            advisories,
+            registry,
+            before,
+        };
+        if raw.accepts.contains(&Action::Patch) {
+            let rules = if raw.references.is_empty() { vec![ReferenceRules::default()] } else { raw.references };
+            let references = rules.into_iter().map(|rules| Reference::read(rules, files, &case));
+            case.accepts.references = references.collect::<Result<_, _>>()?;
+        }
+        Ok(case)
+    }
+
+    /// The ids of the advisories that concern a project, withdrawn ones aside.
+    pub fn concerning(&self, project: &Project) -> BTreeSet<String> {
+        let concerns = |advisory: &&Advisory| {
+            project.packages.iter().any(|package| {
+                advisory.concerns(&Use {
+                    ecosystem: self.task.ecosystem,
+                    name: &package.name,
+                    version: &package.version,
+                    features: &package.features,
+                    targets: &self.task.targets,
+                })
+            })
+        };
+        self.advisories.iter().filter(concerns).map(|advisory| advisory.id.clone()).collect()
+    }
+
+    /// The advisories that the task asks about.
+    pub fn asked(&self) -> impl Iterator<Item = &Advisory> {
+        self.advisories.iter().filter(|advisory| self.task.advisories.contains(&advisory.id))
+    }
+
+    /// The effect of going from the input to another project.
+    pub fn delta(&self, after: &Project) -> Delta {
+        let (was, is) = (self.concerning(&self.before), self.concerning(after));
+        Delta {
+            removed: was.difference(&is).cloned().collect(),
+            remaining: was.intersection(&is).cloned().collect(),
+            introduced: is.difference(&was).cloned().collect(),
+        }
+    }
+}
+
+impl Reference {
+    fn read(rules: ReferenceRules, files: &CaseFiles, case: &Case) -> Result<Self, RubricError> {
+        let path = format!("expected/{}", rules.diff);
+        let diff = diff::parse(&files.read_text(&path)?).map_err(|error| malformed(&path, &error))?;
+        let tree = diff::apply(&diff, &case.input).map_err(|error| malformed(&path, &error))?;
+        let project =
+            project::read(case.task.ecosystem, &tree, &case.registry).map_err(|error| malformed(&path, &error))?;
+        let delta = json(files, &format!("expected/{}", rules.delta))?;
+        Ok(Self { diff, tree, project, delta, rules })
+    }
+}
+
+fn check_given(task: &Task, advisories: &[Advisory], registry: &Registry) -> Result<(), RubricError> {
+    if registry.ecosystem != task.ecosystem {
+        return Err(malformed("input/registry.json", &"its ecosystem is not the task's"));
+    }
+    if let Some(text) = registry.unreadable_version() {
+        return Err(malformed("input/registry.json", &format!("`{text}` is no version")));
+    }
+    if let Some(text) = advisories.iter().find_map(Advisory::unreadable_version) {
+        return Err(malformed("input/advisories.json", &format!("`{text}` is no version")));
+    }
+    let known = |id: &String| advisories.iter().any(|advisory| advisory.id == *id);
+    match task.advisories.iter().find(|id| !known(id)) {
+        Some(id) => Err(malformed("input/task.json", &format!("`{id}` is not in advisories.json"))),
+        None if task.advisories.is_empty() => Err(malformed("input/task.json", &"it asks about no advisory")),
+        None => Ok(()),
+    }
+}
+
+/// What is accepted agrees with what case.toml says about the case.
+fn check_disposition(disposition: Disposition, raw: &RawVerdict) -> Result<(), RubricError> {
+    let (patch, decline) = (raw.accepts.contains(&Action::Patch), raw.accepts.contains(&Action::Decline));
+    let agrees = match disposition {
+        Disposition::Positive => patch && !decline,
+        Disposition::Negative => decline && !patch,
+        Disposition::Ambiguous => patch || decline,
+    };
+    let reasons_fit = decline != raw.decline_reasons.is_empty();
+    let references_fit = patch || raw.references.is_empty();
+    if agrees && reasons_fit && references_fit {
+        return Ok(());
+    }
+    let what = "what it accepts does not fit the case's disposition, or its reasons and references do not fit that";
+    Err(malformed("expected/verdict.toml", &what))
+}
+
+fn json<T: DeserializeOwned>(files: &CaseFiles, path: &str) -> Result<T, RubricError> {
+    serde_json::from_str(&files.read_text(path)?).map_err(|error| malformed(path, &error))
+}
+
+fn malformed(path: &str, what: &dyn std::fmt::Display) -> RubricError {
+    RubricError::MalformedCase(format!("`{path}`: {what}"))
+}

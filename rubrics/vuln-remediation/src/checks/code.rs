@@ -1,0 +1,107 @@
+//! Whether the code follows the dependencies: what a fix asks of call sites is done, and nothing that is gone is used.
+
+use std::collections::BTreeSet;
+
+use super::Patched;
+use crate::case::CodeRule;
+use crate::failure::{Failure, Failures};
+use crate::project::Project;
+use crate::tree::{Tree, file_name};
+use crate::version::Ecosystem;
+
+/// How many of the reference's rules for code hold, of how many. None do if the code cannot work at all.
+pub fn check(patched: &Patched<'_>, failures: &mut Failures) -> (usize, usize) {
+    let rules = &patched.reference.rules.code;
+    let kept = rules.iter().filter(|rule| holds(rule, patched.tree)).count();
+    if kept < rules.len() {
+        failures.insert(Failure::CodeNotAdapted);
+    }
+    let (was, is) = (asked_for(&patched.case.before), asked_for(patched.project));
+    if was.difference(&is).any(|package| is_used(patched.case.task.ecosystem, package, patched.tree)) {
+        failures.insert(Failure::RemovedPackageStillUsed);
+        return (0, rules.len().max(1));
+    }
+    if rules.is_empty() { (1, 1) } else { (kept, rules.len()) }
+}
+
+fn holds(rule: &CodeRule, tree: &Tree) -> bool {
+    let text = tree.get(&rule.path).map(String::as_str).unwrap_or_default();
+    let missing = rule.must_contain.iter().any(|part| !text.contains(part.as_str()));
+    let forbidden = rule.must_not_contain.iter().any(|part| text.contains(part.as_str()));
+    !missing && !forbidden
+}
+
+fn asked_for(project: &Project) -> BTreeSet<&str> {
+    project.requests.values().map(|request| request.package.as_str()).collect()
+}
+
+/// Whether code still imports a package, by the plain forms of each language. Maven's artifacts do not name what they
+/// contain, so nothing can be said there.
+fn is_used(ecosystem: Ecosystem, package: &str, tree: &Tree) -> bool {
+    let (endings, forms): (&[&str], Vec<String>) = match ecosystem {
+        Ecosystem::Npm => (
+            &[".js", ".cjs", ".mjs", ".ts", ".jsx", ".tsx"],
+            ["'", "\""].iter().flat_map(|q| [format!("{q}{package}{q}"), format!("{q}{package}/")]).collect(),
+        ),
+        Ecosystem::Go => (&[".go"], vec![format!("\"{package}\""), format!("\"{package}/")]),
+        Ecosystem::CratesIo => {
+            let name = package.replace('-', "_");
+            (&[".rs"], vec![format!("{name}::"), format!("use {name};"), format!("extern crate {name};")])
+        }
+        Ecosystem::PyPi => {
+            let name = package.replace('-', "_");
+            (&[".py"], vec![format!("import {name}"), format!("from {name} "), format!("from {name}.")])
+        }
+        Ecosystem::Maven => (&[], Vec::new()),
+    };
+    let is_code = |path: &str| endings.iter().any(|ending| file_name(path).ends_with(ending));
+    let uses = |text: &str| text.lines().any(|line| forms.iter().any(|form| imports(line, form)));
+    tree.iter().any(|(path, text)| is_code(path) && uses(text))
+}
+
+/// Whether a line contains a form that is not part of a longer word.
+fn imports(line: &str, form: &str) -> bool {
+    let in_word = |c: char| c.is_alphanumeric() || c == '_';
+    let starts = |at: usize| !line[..at].ends_with(in_word);
+    let ends = |at: usize| !form.ends_with(in_word) || !line[at + form.len()..].starts_with(in_word);
+    line.match_indices(form).any(|(at, _)| starts(at) && ends(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(ecosystem: Ecosystem, package: &str, path: &str, text: &str) -> bool {
+        is_used(ecosystem, package, &[(path.to_owned(), text.to_owned())].into())
+    }
+
+    #[test]
+    fn an_import_is_found_in_each_language() {
+        assert!(used(Ecosystem::Npm, "request", "src/a.js", "const r = require('request');"));
+        assert!(used(Ecosystem::Npm, "request", "src/a.ts", "import r from \"request/lib\";"));
+        assert!(used(Ecosystem::Go, "gopkg.in/square/go-jose.v2", "a.go", "\t\"gopkg.in/square/go-jose.v2/jwt\""));
+        assert!(used(Ecosystem::CratesIo, "ed25519-dalek", "src/a.rs", "use ed25519_dalek::Keypair;"));
+        assert!(used(Ecosystem::PyPi, "requests", "a.py", "from requests.adapters import HTTPAdapter"));
+    }
+
+    #[test]
+    fn a_longer_name_a_text_file_and_another_quote_are_no_import() {
+        assert!(!used(Ecosystem::Npm, "request", "src/a.js", "require('@cypress/request');"));
+        assert!(!used(Ecosystem::Npm, "request", "README.md", "require('request')"));
+        assert!(!used(Ecosystem::CratesIo, "time", "src/a.rs", "use runtime::x;"));
+        assert!(!used(Ecosystem::PyPi, "py", "a.py", "import pytest_x"));
+    }
+
+    #[test]
+    fn a_rule_asks_for_what_is_there_and_what_is_not() {
+        let tree: Tree = [("a.py".to_owned(), "decode(t, algorithms=ALGS)".to_owned())].into();
+        let rule = |contain: &str, not: &str| CodeRule {
+            path: "a.py".to_owned(),
+            must_contain: vec![contain.to_owned()],
+            must_not_contain: vec![not.to_owned()],
+        };
+        assert!(holds(&rule("algorithms=", "verify=False"), &tree));
+        assert!(!holds(&rule("key=", "verify=False"), &tree));
+        assert!(!holds(&rule("algorithms=", "decode"), &tree));
+    }
+}

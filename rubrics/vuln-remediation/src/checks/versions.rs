@@ -1,0 +1,141 @@
+//! Which package versions the patch changes: whether they exist, may be used, and are no further away than needed.
+
+use std::collections::BTreeSet;
+
+use super::Patched;
+use crate::case::Bump;
+use crate::failure::{Failure, Failures};
+use crate::project::{Package, Project};
+use crate::version::{Line, Version};
+
+type Versions = BTreeSet<(String, Version)>;
+
+/// Checks every package version that comes in or goes.
+pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
+    let before = all(&patched.case.before);
+    let reference = all(&patched.reference.project);
+    let after = all(patched.project);
+    let comparison = Comparison { patched, before: &before, reference: &reference };
+    for package in &patched.project.packages {
+        if !before.contains(&(package.name.clone(), package.version.clone())) {
+            comparison.check_new(package, failures);
+        }
+    }
+    comparison.check_lines(&after, failures);
+    comparison.check_complete(&after, failures);
+    comparison.check_removed(&after, failures);
+}
+
+fn all(project: &Project) -> Versions {
+    project.packages.iter().map(|package| (package.name.clone(), package.version.clone())).collect()
+}
+
+struct Comparison<'a> {
+    patched: &'a Patched<'a>,
+    before: &'a Versions,
+    reference: &'a Versions,
+}
+
+impl Comparison<'_> {
+    fn check_new(&self, package: &Package, failures: &mut Failures) {
+        let key = (package.name.clone(), package.version.clone());
+        let expected = self.reference.contains(&key);
+        let Some(release) = self.patched.case.registry.release(&package.name, &package.version) else {
+            failures.insert(Failure::VersionDoesNotExist);
+            return;
+        };
+        if release.yanked && !expected {
+            failures.insert(Failure::YankedVersion);
+        }
+        if package.version.is_pre_release() && !expected && !self.pre_releases_are_fine(package) {
+            failures.insert(Failure::PreReleaseVersion);
+        }
+        if !checksums_fit(&package.checksums, &release.checksums) {
+            failures.insert(Failure::LockChecksumWrong);
+        }
+        if !expected {
+            self.check_distance(package, failures);
+        }
+    }
+
+    /// Where the task allows them, or the project is on one of the same package already.
+    fn pre_releases_are_fine(&self, package: &Package) -> bool {
+        let on_one = |(name, version): &(String, Version)| *name == package.name && version.is_pre_release();
+        self.patched.case.task.policy.pre_releases || self.before.iter().any(on_one)
+    }
+
+    /// A version that the reference does not have: unrelated, too far, or back.
+    fn check_distance(&self, package: &Package, failures: &mut Failures) {
+        let moved = self.moved_to(&package.name);
+        if moved.is_empty() {
+            failures.insert(Failure::UnrelatedDependencyChange);
+            return;
+        }
+        let line = package.version.line();
+        let in_line = moved.iter().find(|version| version.line() == line);
+        let too_far = in_line.is_none_or(|version| package.version > **version);
+        let anywhere_in_line = self.patched.reference.rules.bump == Bump::Line && in_line.is_some();
+        if too_far && !anywhere_in_line {
+            failures.insert(Failure::BumpTooLarge);
+        }
+        if self.lowest_before(&package.name).is_some_and(|lowest| package.version < *lowest) {
+            failures.insert(Failure::VersionDowngraded);
+        }
+    }
+
+    /// The versions of a package that the reference brings in.
+    fn moved_to(&self, name: &str) -> Vec<&Version> {
+        of(self.reference, name).filter(|version| !of(self.before, name).any(|old| old == *version)).collect()
+    }
+
+    fn lowest_before(&self, name: &str) -> Option<&Version> {
+        of(self.before, name).min()
+    }
+
+    /// Where several lines of a package are in use, each consumer stays on the line that the reference leaves it on.
+    fn check_lines(&self, after: &Versions, failures: &mut Failures) {
+        for name in names(self.reference).filter(|name| !self.moved_to(name).is_empty()) {
+            let lines = |versions: &Versions| of(versions, name).map(Version::line).collect::<BTreeSet<Line>>();
+            let is = lines(after);
+            if !is.is_empty() && is != lines(self.reference) {
+                failures.insert(Failure::BumpTooLarge);
+            }
+        }
+    }
+
+    /// What the reference moves is moved: leaving half of a pair behind is no fix.
+    fn check_complete(&self, after: &Versions, failures: &mut Failures) {
+        for name in names(self.reference).filter(|name| !self.moved_to(name).is_empty()) {
+            if of(after, name).all(|version| of(self.before, name).any(|old| old == version)) {
+                failures.insert(Failure::IncompleteChange);
+            }
+        }
+    }
+
+    /// What the reference keeps is kept, and what it drops is dropped.
+    fn check_removed(&self, after: &Versions, failures: &mut Failures) {
+        for name in names(self.before) {
+            let (kept, wanted) = (of(after, name).next().is_some(), of(self.reference, name).next().is_some());
+            if wanted && !kept {
+                failures.insert(Failure::DependencyRemoved);
+            }
+            if kept && !wanted {
+                failures.insert(Failure::IncompleteChange);
+            }
+        }
+    }
+}
+
+fn of<'a>(versions: &'a Versions, name: &str) -> impl Iterator<Item = &'a Version> {
+    versions.iter().filter(move |(of, _)| of == name).map(|(_, version)| version)
+}
+
+fn names(versions: &Versions) -> impl Iterator<Item = &String> {
+    versions.iter().map(|(name, _)| name).collect::<BTreeSet<_>>().into_iter()
+}
+
+/// Whether what the lock file says about the bytes is what the registry says. Where either is silent there is nothing to
+/// compare.
+fn checksums_fit(locked: &[String], known: &[String]) -> bool {
+    known.is_empty() || locked.is_empty() || locked.iter().all(|checksum| known.contains(checksum))
+}

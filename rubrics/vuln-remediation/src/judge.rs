@@ -1,0 +1,143 @@
+//! From a case and an answer to a verdict.
+//!
+//! A patch is measured against every reference that the curator gives, and the best result counts: there can be more
+//! than one right patch, but an answer has to be one of them.
+
+use eval_rubric::Verdict;
+
+use crate::case::{Case, Reference};
+use crate::checks::{Patched, code, cves, manifest, scope, tests_intact, versions};
+use crate::diff::{self, Diff};
+use crate::failure::{Failure, Failures};
+use crate::output::{DeclineReason, Output};
+use crate::project::{self, Project};
+use crate::tree::Tree;
+
+/// Judges one answer.
+pub fn judge(case: &Case, output: &Output) -> Verdict {
+    match output {
+        Output::Decline { reason, explanation } => judge_decline(case, *reason, explanation),
+        Output::Patch { diff } => judge_patch(case, diff),
+    }
+}
+
+fn judge_decline(case: &Case, reason: DeclineReason, explanation: &str) -> Verdict {
+    if case.accepts.decline_reasons.is_empty() {
+        return useless(Failure::FalseDecline).with_part("decision", 0.0);
+    }
+    let named = case.asked().all(|advisory| advisory.names().any(|name| explanation.contains(name)));
+    let (reason_part, named_part) = (case.accepts.decline_reasons.contains(&reason), named);
+    let mut failures = Failures::new();
+    if !reason_part {
+        failures.insert(Failure::WrongDeclineReason);
+    }
+    if !named_part {
+        failures.insert(Failure::DeclineUnexplained);
+    }
+    let thousandths = 400 + 400 * usize::from(reason_part) + 200 * usize::from(named_part);
+    let parts = [("decision", 1.0), ("reason", part(reason_part)), ("explanation", part(named_part))];
+    verdict(thousandths, &failures, &parts)
+}
+
+fn judge_patch(case: &Case, text: &str) -> Verdict {
+    let applied = diff::parse(text).map_err(|_| ()).and_then(|diff| {
+        let tree = diff::apply(&diff, &case.input).map_err(|_| ())?;
+        Ok((diff, tree))
+    });
+    let Ok((diff, tree)) = applied else { return useless(Failure::DiffDoesNotApply).with_part("applies", 0.0) };
+    if diff.is_empty() {
+        return useless(Failure::EmptyDiff).with_part("applies", 0.0);
+    }
+    if case.accepts.references.is_empty() {
+        return useless(Failure::PatchWhereDeclineWasRight).with_part("decision", 0.0);
+    }
+    let Ok(project) = project::read(case.task.ecosystem, &tree, &case.registry) else {
+        return useless(Failure::ProjectUnreadable).with_part("applies", 1.0);
+    };
+    let measured = case.accepts.references.iter().map(|reference| measure(case, reference, &diff, &tree, &project));
+    let better = |a: &Verdict, b: &Verdict| {
+        let key = |verdict: &Verdict| (verdict.is_passed(), verdict.score());
+        key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
+    };
+    // `max_by` keeps the last of equals; the curator's first reference is the one to name failures by.
+    let best = measured.rev().max_by(better);
+    best.unwrap_or_else(|| useless(Failure::PatchWhereDeclineWasRight))
+}
+
+fn measure(case: &Case, reference: &Reference, diff: &Diff, tree: &Tree, project: &Project) -> Verdict {
+    let patched = Patched { case, reference, diff, tree, project };
+    let mut report = Report::default();
+    let (_, cves) = report.run(|failures| cves::check(&patched, failures));
+    let (agrees, ()) = report.run(|failures| manifest::check_agreement(&patched, failures));
+    let (near, ()) = report.run(|failures| versions::check(&patched, failures));
+    let (modest, ()) = report.run(|failures| manifest::check_requests(&patched, failures));
+    let (in_scope, ()) = report.run(|failures| scope::check(&patched, failures));
+    let (intact, ()) = report.run(|failures| tests_intact::check(&patched, failures));
+    let (_, code) = report.run(|failures| code::check(&patched, failures));
+    let minimal = near && modest;
+    let mut thousandths = 400 * cves.0 / cves.1 + 100 * code.0 / code.1;
+    thousandths += 200 * usize::from(agrees) + 100 * [minimal, in_scope, intact].into_iter().filter(|ok| *ok).count();
+    if cves.0 == 0 {
+        thousandths = 0;
+    }
+    let parts = [
+        ("decision", 1.0),
+        ("applies", 1.0),
+        ("advisories_resolved", fraction(cves)),
+        ("manifest_and_lock_agree", part(agrees)),
+        ("no_larger_than_needed", part(minimal)),
+        ("nothing_unrelated", part(in_scope)),
+        ("tests_intact", part(intact)),
+        ("code_adapted", fraction(code)),
+    ];
+    verdict(thousandths, &report.failures, &parts)
+}
+
+/// Failures so far. Each check reports whether it added any.
+#[derive(Default)]
+struct Report {
+    failures: Failures,
+}
+
+impl Report {
+    fn run<T>(&mut self, check: impl FnOnce(&mut Failures) -> T) -> (bool, T) {
+        let mut own = Failures::new();
+        let value = check(&mut own);
+        let clean = own.is_empty();
+        self.failures.extend(own);
+        (clean, value)
+    }
+}
+
+/// An answer that is worth nothing, for one reason.
+fn useless(failure: Failure) -> Verdict {
+    Verdict::failed(0.0).with_failure_mode(failure.name())
+}
+
+/// Scores are counted in thousandths, so that they are the same everywhere and read well. An answer that fails keeps at
+/// most 60 % of its points, a harmful one 30 %: a mean of scores must not be carried by answers that nobody can use.
+fn verdict(thousandths: usize, failures: &Failures, parts: &[(&str, f64)]) -> Verdict {
+    let kept_percent = match failures.iter().any(|failure| failure.is_block()) {
+        true => 30,
+        false if failures.is_empty() => 100,
+        false => 60,
+    };
+    let thousandths = u32::try_from(thousandths * kept_percent / 100).unwrap_or(0);
+    let mut verdict = Verdict::new(failures.is_empty(), f64::from(thousandths) / 1000.0);
+    for (name, value) in parts {
+        verdict = verdict.with_part(*name, *value);
+    }
+    for failure in failures {
+        verdict = verdict.with_failure_mode(failure.name());
+    }
+    verdict
+}
+
+fn part(ok: bool) -> f64 {
+    if ok { 1.0 } else { 0.0 }
+}
+
+fn fraction((done, of): (usize, usize)) -> f64 {
+    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    count(done) / count(of)
+}

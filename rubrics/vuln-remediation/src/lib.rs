@@ -1,0 +1,36 @@
+//! The rubric of the task class `vuln-remediation`.
+//!
+//! An answer is a unified diff against the project, or a decline with its reason. The rubric does what a careful reviewer
+//! would do with it: apply the diff, read manifests and lock files, resolve which versions the project would get, and ask
+//! whether the advisories are gone, whether everything still fits together, and whether anything changed that had no need
+//! to. `bench/vuln-remediation/README.md` is the reference for the formats and the failure modes.
+//!
+//! Nothing in here is about a particular advisory, package or case.
+
+pub mod advisory;
+pub mod case;
+pub mod checks;
+pub mod diff;
+pub mod failure;
+pub mod judge;
+pub mod output;
+pub mod project;
+pub mod registry;
+pub mod tree;
+pub mod version;
+
+use eval_rubric::{Answer, BenchCase, CaseFiles, Rubric, RubricError, Verdict};
+
+/// The rubric.
+#[derive(Debug)]
+pub struct VulnRemediation;
+
+impl Rubric for VulnRemediation {
+    fn judge(case: &BenchCase, answer: &Answer, files: &CaseFiles) -> Result<Verdict, RubricError> {
+        let case = case::Case::read(case, files)?;
+        let output = answer.parse()?;
+        Ok(judge::judge(&case, &output))
+    }
+}
+
+eval_rubric::export!(VulnRemediation);

@@ -1,0 +1,110 @@
+//! What a project depends on: its manifests and lock files, read and resolved as its package manager would.
+//!
+//! Each ecosystem has a reader of its own, and all of them end in the same [`Project`]. A reader says what is there and
+//! whether it holds together; it never judges whether that is an improvement.
+
+mod cargo;
+mod npm;
+mod pypi;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::registry::Registry;
+use crate::tree::Tree;
+use crate::version::{Ecosystem, Version, VersionError};
+
+/// A project with its dependencies resolved.
+#[derive(Debug, Clone, Default)]
+pub struct Project {
+    /// Every package version that the project gets, with where it is installed.
+    pub packages: Vec<Package>,
+    /// What the project itself asks for: a label such as `dependencies/ws` or `overrides/ws`, and the requirement.
+    pub requests: BTreeMap<String, Request>,
+    /// What does not hold together.
+    pub problems: Vec<Problem>,
+    /// What the dependency files say besides dependencies, by a label. Nobody fixing a dependency has reason to change it.
+    pub remainder: BTreeMap<String, String>,
+    /// The files that were read: changes to them are judged by what they mean, not line by line.
+    pub files: BTreeSet<String>,
+}
+
+/// A package version that the project gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Package {
+    pub name: String,
+    pub version: Version,
+    /// Enabled features, where the ecosystem has them.
+    pub features: BTreeSet<String>,
+    /// What the lock file says about the package's bytes.
+    pub checksums: Vec<String>,
+}
+
+/// A requirement that the project states itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    pub package: String,
+    pub requirement: String,
+    /// What else the request says: features, extras, a marker, exclusions.
+    pub options: String,
+}
+
+/// Something in a project that its package manager would not accept, or would silently change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// The lock file is not the one that belongs to the manifest.
+    LockMismatch(String),
+    /// The manifest contradicts itself.
+    InvalidManifest(String),
+}
+
+/// A project whose files cannot be read at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProjectError {
+    #[error("`{path}` is missing")]
+    Missing { path: String },
+    #[error("`{path}` cannot be read: {what}")]
+    Unreadable { path: String, what: String },
+}
+
+/// Reads and resolves a project.
+///
+/// # Errors
+///
+/// [`ProjectError`] if there is no telling what the project depends on.
+pub fn read(ecosystem: Ecosystem, tree: &Tree, registry: &Registry) -> Result<Project, ProjectError> {
+    match ecosystem {
+        Ecosystem::Npm => npm::read(tree, registry),
+        Ecosystem::CratesIo => cargo::read(tree, registry),
+        Ecosystem::PyPi => pypi::read(tree, registry),
+        Ecosystem::Go | Ecosystem::Maven => Err(ProjectError::Missing { path: "reader".to_owned() }),
+    }
+}
+
+impl Project {
+    fn mismatch(&mut self, what: impl Into<String>) {
+        self.problems.push(Problem::LockMismatch(what.into()));
+    }
+
+    fn invalid(&mut self, what: impl Into<String>) {
+        self.problems.push(Problem::InvalidManifest(what.into()));
+    }
+
+    fn request(&mut self, label: String, package: &str, requirement: &str, options: &str) {
+        let [package, requirement, options] = [package, requirement, options].map(str::to_owned);
+        self.requests.insert(label, Request { package, requirement, options });
+    }
+}
+
+impl ProjectError {
+    fn unreadable(path: &str, what: impl std::fmt::Display) -> Self {
+        Self::Unreadable { path: path.to_owned(), what: what.to_string() }
+    }
+
+    fn version(path: &str) -> impl Fn(VersionError) -> Self + '_ {
+        move |error| Self::unreadable(path, error)
+    }
+}
+
+fn required<'a>(tree: &'a Tree, path: &str) -> Result<&'a str, ProjectError> {
+    tree.get(path).map(String::as_str).ok_or_else(|| ProjectError::Missing { path: path.to_owned() })
+}

@@ -1,0 +1,150 @@
+//! The lines of a requirements file, and single requirements as PEP 508 writes them.
+
+use super::super::ProjectError;
+use crate::version::{Ecosystem, Requirement};
+
+/// A requirement of a package by version.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) requirement: Requirement,
+    extras: String,
+    marker: String,
+    hashes: Vec<String>,
+}
+
+/// A requirement that is one exact version.
+#[derive(Debug, Clone)]
+pub(super) struct Pinned {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) requirement: Requirement,
+    pub(super) hashes: Vec<String>,
+}
+
+pub(super) struct ReadLines {
+    pub(super) lines: Vec<Line>,
+    /// Options and comments, which no fix of a dependency changes.
+    pub(super) rest: String,
+}
+
+/// Reads a requirements file.
+pub(super) fn read(path: &str, text: &str) -> Result<ReadLines, ProjectError> {
+    let mut read = ReadLines { lines: Vec::new(), rest: String::new() };
+    for logical in text.replace("\\\r\n", " ").replace("\\\n", " ").lines() {
+        let (content, comment) = split_comment(logical);
+        if content.is_empty() || content.starts_with('-') {
+            keep_rest(&mut read.rest, content, comment);
+            continue;
+        }
+        let line = Line::parse(content);
+        read.lines.push(line.ok_or_else(|| {
+            ProjectError::unreadable(path, format!("`{content}` is no requirement of a package by version"))
+        })?);
+    }
+    Ok(read)
+}
+
+/// Compilers of requirements write `# via …` to say who asks for a package. That follows from the tree.
+fn keep_rest(rest: &mut String, content: &str, comment: &str) {
+    let follows = comment.starts_with("# via") || comment.starts_with("#   ");
+    if !content.is_empty() || (!comment.is_empty() && !follows) {
+        rest.push_str(content);
+        rest.push_str(comment);
+        rest.push('\n');
+    }
+}
+
+fn split_comment(line: &str) -> (&str, &str) {
+    let line = line.trim();
+    let at = if line.starts_with('#') { Some(0) } else { line.find(" #").map(|at| at + 1) };
+    at.map_or((line, ""), |at| (line[..at].trim(), &line[at..]))
+}
+
+impl Line {
+    /// Reads `name[extra]>=1,<2 ; marker --hash=…`. `None` for anything that is not a package by version.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split_whitespace();
+        let plain: Vec<&str> = words.by_ref().take_while(|word| !word.starts_with("--")).collect();
+        let hashes = text.split_whitespace().filter_map(|word| word.strip_prefix("--hash=")).map(str::to_owned);
+        let hashes = hashes.collect();
+        let plain = plain.join(" ");
+        let (plain, marker) = plain.split_once(';').map_or((plain.as_str(), ""), |(plain, marker)| (plain, marker));
+        let name_end = plain.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c))).unwrap_or(plain.len());
+        let (name, rest) = plain.split_at(name_end);
+        let (extras, specifier) = match rest.trim_start().strip_prefix('[') {
+            Some(rest) => rest.split_once(']')?,
+            None => ("", rest),
+        };
+        let specifier = specifier.trim().trim_start_matches('(').trim_end_matches(')');
+        let requirement = Requirement::parse(Ecosystem::PyPi, specifier)?;
+        (!name.is_empty()).then(|| Self {
+            name: Ecosystem::PyPi.canonical_name(name),
+            requirement,
+            extras: extras.trim().to_owned(),
+            marker: marker.trim().to_owned(),
+            hashes,
+        })
+    }
+
+    pub(super) fn is_pin(&self) -> bool {
+        self.pinned().is_some()
+    }
+
+    pub(super) fn pinned(&self) -> Option<Pinned> {
+        let version = self.requirement.text().trim().trim_start_matches('=').trim();
+        self.requirement.is_exact().then_some(())?;
+        (!version.contains(',')).then(|| Pinned {
+            name: self.name.clone(),
+            version: version.to_owned(),
+            requirement: self.requirement.clone(),
+            hashes: self.hashes.clone(),
+        })
+    }
+
+    /// Extras and marker: what else the request says.
+    pub(super) fn options(&self) -> String {
+        let extras = if self.extras.is_empty() { String::new() } else { format!("[{}]", self.extras) };
+        let marker = if self.marker.is_empty() { String::new() } else { format!("; {}", self.marker) };
+        format!("{extras}{marker}")
+    }
+}
+
+impl Pinned {
+    pub(super) fn remainder(&self) -> String {
+        let mut hashes = self.hashes.clone();
+        hashes.sort();
+        format!("{hashes:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_requirement_is_read() {
+        let line = Line::parse("Requests[socks] >=2.31, <3 ; python_version < \"3.12\"").unwrap();
+        assert_eq!(line.name, "requests");
+        assert_eq!(line.requirement.text().trim(), ">=2.31, <3");
+        assert_eq!(line.options(), "[socks]; python_version < \"3.12\"");
+        assert!(!line.is_pin());
+        let pin = Line::parse("certifi==2023.5.7 --hash=sha256:aa --hash=sha256:bb").unwrap().pinned().unwrap();
+        assert_eq!((pin.version.as_str(), pin.hashes.len()), ("2023.5.7", 2));
+    }
+
+    #[test]
+    fn what_is_no_package_by_version_is_refused() {
+        for text in ["name @ https://example.invalid/x.whl", "./local", "name[extra", "name=1", ""] {
+            assert!(Line::parse(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn options_and_comments_are_kept_apart_and_origins_dropped() {
+        let text = "# pinned by hand\n--no-binary :all:\nflask==3.0.0 # web\n    # via app\nclick==8.1.7 \\\n    --hash=sha256:aa\n";
+        let read = read("requirements.txt", text).unwrap();
+        assert_eq!(read.rest, "# pinned by hand\n--no-binary :all:\n");
+        assert_eq!(read.lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["flask", "click"]);
+    }
+}

@@ -1,0 +1,100 @@
+//! Which versions pip would install.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::Project;
+use crate::registry::Registry;
+use crate::version::{Ecosystem, Requirement, Version};
+
+/// What is asked for: packages that must be there, and limits on versions, which ask for nothing by themselves.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    pub(super) roots: BTreeSet<String>,
+    limits: BTreeMap<String, Vec<Requirement>>,
+}
+
+impl Asked {
+    pub(super) fn limit(&mut self, name: &str, requirement: Requirement) {
+        self.limits.entry(name.to_owned()).or_default().push(requirement);
+    }
+}
+
+/// Chooses a version for every package that is needed. Repeats until the choice no longer changes what is asked for; that
+/// ends, because a project that keeps changing its mind is cut off and reported.
+pub(super) fn resolve(asked: &Asked, registry: &Registry, project: &mut Project) -> BTreeMap<String, Version> {
+    const ROUNDS: usize = 32;
+    let mut chosen = BTreeMap::new();
+    for _ in 0..ROUNDS {
+        let grown = with_dependencies(asked, &chosen, registry);
+        let next = choose(&grown, registry);
+        if next == chosen {
+            report_unsatisfied(&grown, &chosen, registry, project);
+            return chosen;
+        }
+        chosen = next;
+    }
+    project.invalid("no choice of versions satisfies all requirements");
+    chosen
+}
+
+fn with_dependencies(asked: &Asked, chosen: &BTreeMap<String, Version>, registry: &Registry) -> Asked {
+    let mut grown = asked.clone();
+    let mut reached: BTreeSet<String> = asked.roots.clone();
+    let mut waiting: Vec<String> = asked.roots.iter().cloned().collect();
+    while let Some(name) = waiting.pop() {
+        let release = chosen.get(&name).and_then(|version| registry.release(&name, version));
+        let dependencies = release.and_then(|release| release.dependencies.as_ref()).into_iter().flatten();
+        for dependency in dependencies.filter(|dependency| !dependency.optional) {
+            let needed = Ecosystem::PyPi.canonical_name(&dependency.name);
+            if let Some(requirement) = Requirement::parse(Ecosystem::PyPi, &dependency.requirement) {
+                grown.limit(&needed, requirement);
+            }
+            if reached.insert(needed.clone()) {
+                waiting.push(needed);
+            }
+        }
+    }
+    grown.roots = reached;
+    grown
+}
+
+fn choose(asked: &Asked, registry: &Registry) -> BTreeMap<String, Version> {
+    let choice = |name: &String| {
+        let limits = asked.limits.get(name).map(Vec::as_slice).unwrap_or_default();
+        best(name, limits, registry).map(|version| (name.clone(), version))
+    };
+    asked.roots.iter().filter_map(choice).collect()
+}
+
+/// The highest version that all limits admit. A package that the excerpt does not have is taken at its pin.
+fn best(name: &str, limits: &[Requirement], registry: &Registry) -> Option<Version> {
+    let pin = limits.iter().find(|limit| limit.is_exact());
+    let known = registry.versions(name);
+    if known.is_empty() {
+        let text = pin?.text().trim().trim_start_matches('=').trim();
+        return Version::parse(Ecosystem::PyPi, text).ok();
+    }
+    let admitted = known.iter().rev().filter(|(version, release)| {
+        limits.iter().all(|limit| limit.admits(version)) && (!release.yanked || pin.is_some())
+    });
+    let admitted: Vec<&Version> = admitted.map(|(version, _)| version).collect();
+    let previews_are_meant = limits.iter().any(Requirement::names_pre_release);
+    let first_final = admitted.iter().find(|version| previews_are_meant || !version.is_pre_release());
+    first_final.or(admitted.first()).map(|version| (*version).clone())
+}
+
+/// A package that the excerpt has, but in no version that fits.
+fn report_unsatisfied(asked: &Asked, chosen: &BTreeMap<String, Version>, registry: &Registry, project: &mut Project) {
+    for name in asked.roots.iter().filter(|name| !chosen.contains_key(*name)) {
+        if !registry.versions(name).is_empty() {
+            project.invalid(format!("no version of `{name}` satisfies all requirements"));
+        }
+    }
+    // A pin of a package outside the excerpt was taken as it is; the other limits still hold.
+    for (name, version) in chosen {
+        let limits = asked.limits.get(name).into_iter().flatten();
+        if limits.clone().any(|limit| !limit.admits(version)) {
+            project.invalid(format!("`{name}` at {version} does not satisfy all requirements"));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `uv.lock`: pins with hashes, and a copy of what the manifest asks for.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::super::{Project, ProjectError};
+use super::{Files, pinned};
+use crate::version::Ecosystem;
+
+#[derive(Deserialize)]
+struct RawLock {
+    #[serde(default, rename = "package")]
+    packages: Vec<Table>,
+    #[serde(flatten)]
+    rest: Table,
+}
+
+pub(super) fn read(path: &str, text: &str, files: &mut Files, project: &mut Project) -> Result<(), ProjectError> {
+    let raw: RawLock = toml::from_str(text).map_err(|error| ProjectError::unreadable(path, error.message()))?;
+    project.files.insert(path.to_owned());
+    project.remainder.insert(path.to_owned(), format!("{:?}", raw.rest));
+    files.has_lock = true;
+    for package in raw.packages {
+        let field = |key: &str| package.get(key).and_then(Value::as_str);
+        let (Some(name), Some(version)) = (field("name"), field("version")) else {
+            return Err(ProjectError::unreadable(path, "a package has no name or no version"));
+        };
+        if is_root(&package) {
+            check_copy(&package, files, project);
+            continue;
+        }
+        let mut hashes = Vec::new();
+        collect_hashes(&Value::Table(package.clone()), &mut hashes);
+        project.remainder.insert(format!("{path}#{name}@{version}"), format!("{hashes:?}"));
+        let pin = pinned(name, version, hashes)
+            .ok_or_else(|| ProjectError::unreadable(path, format!("`{version}` is not a version")))?;
+        files.pins.insert(pin.name.clone(), pin);
+    }
+    Ok(())
+}
+
+/// The project itself is listed with where it lies, not with a registry.
+fn is_root(package: &Table) -> bool {
+    let source = package.get("source").and_then(Value::as_table);
+    source.is_some_and(|source| source.contains_key("virtual") || source.contains_key("editable"))
+}
+
+/// The lock file repeats the manifest's requirements, and is out of date where they differ.
+fn check_copy(root: &Table, files: &Files, project: &mut Project) {
+    let listed = root.get("metadata").and_then(|metadata| metadata.get("requires-dist")).and_then(Value::as_array);
+    let Some(listed) = listed else { return };
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut copied: Vec<(String, String)> = listed
+        .iter()
+        .map(|value| (Ecosystem::PyPi.canonical_name(&text(value, "name")), without_blanks(&text(value, "specifier"))))
+        .collect();
+    let mut asked: Vec<(String, String)> =
+        files.manifest.iter().map(|(_, line)| (line.name.clone(), without_blanks(line.requirement.text()))).collect();
+    copied.sort();
+    asked.sort();
+    if copied != asked {
+        project.mismatch("the lock file repeats other requirements than the manifest has");
+    }
+}
+
+fn without_blanks(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+fn collect_hashes(value: &Value, hashes: &mut Vec<String>) {
+    match value {
+        Value::Table(table) => {
+            hashes.extend(table.get("hash").and_then(Value::as_str).map(str::to_owned));
+            table.values().for_each(|value| collect_hashes(value, hashes));
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect_hashes(value, hashes)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Problem;
+    use super::super::read;
+    use crate::registry::Registry;
+    use crate::tree::Tree;
+
+    const PYPROJECT: &str = "[project]\nname = \"app\"\ndependencies = [\"jinja2>=3.1.2\"]\n";
+    const LOCK: &str = r#"
+version = 1
+requires-python = ">=3.11"
+
+[[package]]
+name = "app"
+version = "0.1.0"
+source = { virtual = "." }
+dependencies = [{ name = "jinja2" }]
+
+[package.metadata]
+requires-dist = [{ name = "jinja2", specifier = ">=3.1.2" }]
+
+[[package]]
+name = "jinja2"
+version = "3.1.2"
+sdist = { hash = "sha256:aa" }
+wheels = [{ hash = "sha256:bb" }]
+"#;
+
+    fn project(pyproject: &str) -> super::Project {
+        let registry: Registry = serde_json::from_str(
+            r#"{"ecosystem":"PyPI","taken_at":"x","packages":{"jinja2":{"3.1.2":{},"3.1.4":{}}}}"#,
+        )
+        .unwrap();
+        let files = [("pyproject.toml", pyproject), ("uv.lock", LOCK)];
+        let tree: Tree = files.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+        read(&tree, &registry).unwrap()
+    }
+
+    #[test]
+    fn pins_and_hashes_come_from_the_lock_file() {
+        let project = project(PYPROJECT);
+        assert_eq!(project.problems, []);
+        assert_eq!(project.packages.len(), 1);
+        assert_eq!(project.packages[0].version.text(), "3.1.2");
+        assert_eq!(project.packages[0].checksums, ["sha256:aa", "sha256:bb"]);
+    }
+
+    #[test]
+    fn a_copy_of_other_requirements_is_a_mismatch() {
+        let project = project(&PYPROJECT.replace("3.1.2", "3.1.1"));
+        assert!(matches!(&project.problems[..], [Problem::LockMismatch(_)]));
+    }
+}

@@ -1,0 +1,70 @@
+//! A folder of a test's own, with a copy of the benches and an empty home.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::Eval;
+
+/// The root of this repository.
+///
+/// # Panics
+///
+/// Never: the manifest's folder has a parent.
+pub fn project_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ has a parent").to_owned()
+}
+
+/// Copies a folder and all below it.
+///
+/// # Panics
+///
+/// If anything cannot be copied.
+pub fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the target folder");
+    for entry in fs::read_dir(from).expect("the source folder") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("its kind").is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("a copy");
+        }
+    }
+}
+
+/// A temporary folder with `bench/` in it.
+#[derive(Debug)]
+pub struct Workbench {
+    temp: tempfile::TempDir,
+    binary: PathBuf,
+}
+
+impl Workbench {
+    /// A workbench without benches.
+    ///
+    /// # Panics
+    ///
+    /// If there is no temporary folder to be had.
+    pub fn empty(binary: &str) -> Self {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(temp.path().join("home")).expect("a home");
+        fs::create_dir(temp.path().join("bench")).expect("a bench root");
+        Self { temp, binary: PathBuf::from(binary) }
+    }
+
+    /// A workbench with a copy of one bench of this repository.
+    pub fn with_bench(binary: &str, task_class: &str) -> Self {
+        let workbench = Self::empty(binary);
+        copy_tree(&project_root().join("bench").join(task_class), &workbench.path().join("bench").join(task_class));
+        workbench
+    }
+
+    pub fn path(&self) -> &Path {
+        self.temp.path()
+    }
+
+    /// An eval-host command line in this folder.
+    pub fn eval<const N: usize>(&self, args: [&str; N]) -> Eval {
+        Eval::new(&self.binary, self.path(), &self.path().join("home")).args(args)
+    }
+}

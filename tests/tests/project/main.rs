@@ -1,0 +1,4 @@
+//! The project's own rules, as tests.
+
+mod dependencies;
+mod owners;
