@@ -11,6 +11,7 @@ pub mod ids;
 mod json;
 mod output;
 mod pipeline;
+mod promotion;
 mod record;
 mod report;
 mod rubric_build;

@@ -293,7 +293,7 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
 }
 
 /// What a rubric wrote, as one object: a header per stream that says how much was kept and how much was cut off.
-fn log_object(scored: &Scored) -> Option<Vec<u8>> {
+pub(crate) fn log_object(scored: &Scored) -> Option<Vec<u8>> {
     let streams = [("stdout", &scored.stdout), ("stderr", &scored.stderr)];
     if streams.iter().all(|(_, stream)| **stream == CapturedStream::default()) {
         return None;
