@@ -117,6 +117,7 @@ modes! {
 
     DockerfileInvalid = "dockerfile_invalid", Build, Fail;
     RunWithoutShell = "run_without_shell", Build, Fail;
+    BuildNotPermitted = "build_not_permitted", Build, Fail;
     UnknownStage = "unknown_stage", Build, Fail;
     CopySourceMissing = "copy_source_missing", Build, Fail;
     ArtifactMissing = "artifact_missing", Build, Block;

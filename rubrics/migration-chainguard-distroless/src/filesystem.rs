@@ -183,6 +183,18 @@ impl Filesystem {
         None
     }
 
+    /// The node at `path` or, if there is none, that of the nearest folder above it.
+    pub(crate) fn nearest(&self, path: &str) -> Option<&Node> {
+        let mut place = path;
+        while place != "/" {
+            if let Some(node) = self.nodes.get(place) {
+                return Some(node);
+            }
+            place = parent(place);
+        }
+        None
+    }
+
     /// Whether there is, or may be, something at `path`.
     #[cfg(test)]
     pub(crate) fn exists(&self, path: &str) -> bool {

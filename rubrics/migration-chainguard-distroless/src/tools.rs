@@ -22,17 +22,34 @@ impl Place<'_> {
     }
 }
 
-type Made = Vec<(String, Kind)>;
+/// A path that a command makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub(crate) path: String,
+    pub(crate) kind: Kind,
+    /// Whether the command surely writes there, rather than perhaps.
+    pub(crate) is_sure: bool,
+}
+
+impl Made {
+    fn sure(path: String, kind: Kind) -> Self {
+        Self { path, kind, is_sure: true }
+    }
+
+    fn perhaps(path: String, kind: Kind) -> Self {
+        Self { path, kind, is_sure: false }
+    }
+}
 
 /// The paths that a command makes.
-pub(crate) fn made(command: &Command, place: &Place<'_>) -> Made {
+pub(crate) fn made(command: &Command, place: &Place<'_>) -> Vec<Made> {
     let words = command.plain_words();
     let mut made = by_tool(&words, command, place);
-    made.extend(command.redirects.iter().map(|path| (place.path(path), Kind::File)));
+    made.extend(command.redirects.iter().map(|path| Made::sure(place.path(path), Kind::File)));
     made
 }
 
-fn by_tool(words: &[&str], command: &Command, place: &Place<'_>) -> Made {
+fn by_tool(words: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
     match words {
         ["venv" | "virtualenv", ..] => open_folders([place.path(last_operand(words).unwrap_or(".venv"))]),
         ["uv", rest @ ..] => uv(rest, command, place),
@@ -44,6 +61,7 @@ fn by_tool(words: &[&str], command: &Command, place: &Place<'_>) -> Made {
             let folder = command.option("--working-dir").or_else(|| command.option("-d")).unwrap_or(".");
             open_folders([join(&place.path(folder), "vendor")])
         }
+        ["dotnet", "restore", ..] => open_folders([join(&dotnet_project(command, place), "obj")]),
         ["dotnet", "publish" | "build", ..] => {
             let folder = command.option("-o").or_else(|| command.option("--output")).unwrap_or(".");
             open_folders([place.path(folder)])
@@ -55,13 +73,15 @@ fn by_tool(words: &[&str], command: &Command, place: &Place<'_>) -> Made {
 }
 
 /// The commands that handle files one by one.
-fn by_file_tool(words: &[&str], command: &Command, place: &Place<'_>) -> Made {
+fn by_file_tool(words: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
     match words {
-        ["mkdir", ..] => command.operands().map(|path| (place.path(path), Kind::Folder)).collect(),
-        ["touch" | "tee", ..] => command.operands().map(|path| (place.path(path), Kind::File)).collect(),
-        ["install", ..] if command.has("-d") => vec![(place.path(last_operand(words).unwrap_or(".")), Kind::Folder)],
+        ["mkdir", ..] => command.operands().map(|path| Made::sure(place.path(path), Kind::Folder)).collect(),
+        ["touch" | "tee", ..] => command.operands().map(|path| Made::sure(place.path(path), Kind::File)).collect(),
+        ["install", ..] if command.has("-d") => {
+            vec![Made::sure(place.path(last_operand(words).unwrap_or(".")), Kind::Folder)]
+        }
         ["cp" | "mv" | "ln" | "install" | "rsync", ..] => {
-            last_operand(words).map(|path| (place.path(path), Kind::Open)).into_iter().collect()
+            last_operand(words).map(|path| Made::sure(place.path(path), Kind::Open)).into_iter().collect()
         }
         ["update-ca-certificates", ..] => open_folders(["/etc/ssl/certs".to_owned()]),
         [name, ..] if makes_nothing(name) => Vec::new(),
@@ -118,20 +138,20 @@ fn last_operand<'a>(words: &[&'a str]) -> Option<&'a str> {
     words.iter().skip(1).rev().find(|word| !word.starts_with('-')).copied()
 }
 
-fn open_folders(paths: impl IntoIterator<Item = String>) -> Made {
-    paths.into_iter().map(|path| (path, Kind::OpenFolder)).collect()
+fn open_folders(paths: impl IntoIterator<Item = String>) -> Vec<Made> {
+    paths.into_iter().map(|path| Made::sure(path, Kind::OpenFolder)).collect()
 }
 
 /// Anything in its folder, and what it names by an absolute path or as its output.
-fn unknown(command: &Command, place: &Place<'_>) -> Made {
+fn unknown(command: &Command, place: &Place<'_>) -> Vec<Made> {
     let named = command.operands().filter(|word| word.starts_with('/'));
     let output = ["-o", "-O", "--output"].iter().filter_map(|option| command.option(option));
-    let mut made: Made = named.chain(output).map(|path| (place.path(path), Kind::Open)).collect();
-    made.push((place.folder.to_owned(), Kind::OpenFolder));
+    let mut made: Vec<Made> = named.chain(output).map(|path| Made::perhaps(place.path(path), Kind::Open)).collect();
+    made.push(Made::perhaps(place.folder.to_owned(), Kind::OpenFolder));
     made
 }
 
-fn uv(rest: &[&str], command: &Command, place: &Place<'_>) -> Made {
+fn uv(rest: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
     let project = || place.path(&place.variable("UV_PROJECT_ENVIRONMENT").unwrap_or_else(|| ".venv".to_owned()));
     match rest {
         ["venv", ..] => open_folders([place.path(last_operand(rest).unwrap_or(".venv"))]),
@@ -142,7 +162,7 @@ fn uv(rest: &[&str], command: &Command, place: &Place<'_>) -> Made {
 }
 
 /// Where pip installs to: what it is told, else the virtual environment it belongs to, else the system.
-fn pip(command: &Command, place: &Place<'_>) -> Made {
+fn pip(command: &Command, place: &Place<'_>) -> Vec<Made> {
     let told = ["--target", "-t", "--prefix", "--root"].iter().find_map(|option| command.option(option));
     if let Some(folder) = told {
         return open_folders([place.path(folder)]);
@@ -154,8 +174,17 @@ fn pip(command: &Command, place: &Place<'_>) -> Made {
     }
     match environment(command, place) {
         Some(folder) => open_folders([folder]),
-        None => open_folders(["/usr/lib", "/usr/local/lib", "/usr/local/bin"].map(str::to_owned)),
+        // Where the system's folders are closed, pip goes to the home folder by itself.
+        None => ["/usr/lib", "/usr/local/lib", "/usr/local/bin", "/home/nonroot/.local"]
+            .map(|path| Made::perhaps(path.to_owned(), Kind::OpenFolder))
+            .to_vec(),
     }
+}
+
+/// The folder of the project that a dotnet command is for.
+fn dotnet_project(command: &Command, place: &Place<'_>) -> String {
+    let project = command.operands().find(|word| word.ends_with("proj"));
+    project.map_or_else(|| place.folder.to_owned(), |project| parent(&place.path(project)).to_owned())
 }
 
 /// The virtual environment that a Python tool works in.
@@ -173,7 +202,7 @@ fn environment(command: &Command, place: &Place<'_>) -> Option<String> {
     (!system && first.ends_with("/bin")).then(|| parent(&first).to_owned())
 }
 
-fn node_packages(rest: &[&str], command: &Command, place: &Place<'_>) -> Made {
+fn node_packages(rest: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
     let folder = command.option("--prefix").or_else(|| command.option("--dir")).unwrap_or(".");
     let global = command.has("-g") || command.has("--global");
     let verb = rest.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("install");
@@ -187,11 +216,11 @@ fn node_packages(rest: &[&str], command: &Command, place: &Place<'_>) -> Made {
     }
 }
 
-fn go(rest: &[&str], command: &Command, place: &Place<'_>) -> Made {
+fn go(rest: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
     match rest {
         ["build", ..] => match command.option("-o") {
             Some(path) if path.ends_with('/') => open_folders([place.path(path)]),
-            Some(path) => vec![(place.path(path), Kind::Open)],
+            Some(path) => vec![Made::sure(place.path(path), Kind::Open)],
             None => unknown(command, place),
         },
         ["install", ..] => {
@@ -204,7 +233,7 @@ fn go(rest: &[&str], command: &Command, place: &Place<'_>) -> Made {
     }
 }
 
-fn cargo(rest: &[&str], command: &Command, place: &Place<'_>) -> Made {
+fn cargo(rest: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
     let verb = rest.iter().find(|word| !word.starts_with(['-', '+'])).copied();
     match verb {
         Some("build" | "b" | "rustc") => {
@@ -223,7 +252,7 @@ fn cargo(rest: &[&str], command: &Command, place: &Place<'_>) -> Made {
 }
 
 /// Tools that build in the folders of the sources.
-fn build_tool(words: &[&str], place: &Place<'_>) -> Made {
+fn build_tool(words: &[&str], place: &Place<'_>) -> Vec<Made> {
     const GOALS: [&str; 9] =
         ["package", "install", "verify", "compile", "build", "assemble", "jar", "bootJar", "installDist"];
     let builds = words.iter().any(|word| GOALS.contains(&word.rsplit(':').next().unwrap_or(word)));
@@ -268,12 +297,12 @@ mod tests {
     fn made_by(script: &str) -> Vec<String> {
         let place = Place { folder: "/src", variable: &variable };
         let command = commands(script, &|_| None).remove(0);
-        made(&command, &place).into_iter().map(|(path, _)| path).collect()
+        made(&command, &place).into_iter().map(|made| made.path).collect()
     }
 
     #[test]
     fn known_tools_make_what_they_make_and_nothing_else() {
-        let table: [(&str, &[&str]); 15] = [
+        let table: [(&str, &[&str]); 16] = [
             ("python3 -m venv /opt/venv", &["/opt/venv"]),
             ("pip install -r requirements.txt", &["/opt/venv"]),
             ("/v/bin/pip install x", &["/v"]),
@@ -285,6 +314,7 @@ mod tests {
             ("mvn -B package -DskipTests", &["/src"]),
             ("mvn dependency:go-offline", &[]),
             ("dotnet publish -c Release -o /out", &["/out"]),
+            ("dotnet restore src/W/W.csproj", &["/src/src/W/obj"]),
             ("composer install --no-dev", &["/src/vendor"]),
             ("mkdir -p /data logs", &["/data", "/src/logs"]),
             ("echo x > /etc/y", &["/etc/y"]),

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::dockerfile::{Dockerfile, Instruction, expand};
 use crate::facts::{Facts, Known, Libc, Variant};
 use crate::failure::{Finding, Mode};
-use crate::filesystem::{Filesystem, Kind, Node, Origin};
+use crate::filesystem::{Filesystem, Installed, Kind, Node, Origin, absolute, join, relative_to};
 use crate::reference::Reference;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +44,16 @@ impl Image {
         }
     }
 
+    /// Whether the user can write to `path`: it owns it or, if nothing is there, the folder it would be in.
+    pub(crate) fn can_write(&self, path: &str) -> bool {
+        let open = ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|folder| relative_to(path, folder).is_some());
+        if open || self.config.is_root() {
+            return true;
+        }
+        let user = self.uid(&self.config.user);
+        self.files.nearest(path).is_some_and(|node| node.world_writable || (user.is_some() && node.owner == user))
+    }
+
     pub(crate) fn libc(&self) -> Option<Libc> {
         self.variant.as_ref().map(|variant| variant.libc)
     }
@@ -56,12 +66,12 @@ impl Image {
     /// The path of a program as the system finds it, if it does.
     pub(crate) fn resolve_program(&self, program: &str) -> Option<String> {
         if program.contains('/') {
-            let path = crate::filesystem::absolute(&self.config.workdir, program);
+            let path = absolute(&self.config.workdir, program);
             return self.files.find(&path).map(|_| path);
         }
         let folders = self.config.env.get("PATH").map(String::as_str).unwrap_or_default();
         let paths = folders.split(':').filter(|folder| !folder.is_empty());
-        paths.map(|folder| crate::filesystem::join(folder, program)).find(|path| self.files.find(path).is_some())
+        paths.map(|folder| join(folder, program)).find(|path| self.files.find(path).is_some())
     }
 }
 
@@ -171,8 +181,6 @@ impl Builder<'_> {
     /// An image from a registry, as the start of a stage or as the source of a copy.
     fn pull(&mut self, text: &str, as_base: bool) -> Image {
         let reference = Reference::parse(text);
-        let stage = self.built.images.len();
-        self.built.uses.push(Use { reference: reference.clone(), stage, as_base });
         let facts = self.surroundings.facts;
         let known = facts.find(&reference);
         let existing = self.surroundings.existing.contains(&reference);
@@ -181,8 +189,14 @@ impl Builder<'_> {
             _ if reference.name == "scratch" => Some(Variant::scratch()),
             _ => None,
         };
-        if variant.is_none() && !existing {
-            self.missing_image(text, known, as_base);
+        if variant.is_none() && !existing && !as_base && is_stage_name(text, known) {
+            self.note(Mode::UnknownStage, format!("`COPY --from={text}` names no earlier stage"));
+        } else {
+            let stage = self.built.images.len();
+            self.built.uses.push(Use { reference: reference.clone(), stage, as_base });
+            if variant.is_none() && !existing {
+                self.note(Mode::UnknownImage, format!("`{text}` is not in the image facts"));
+            }
         }
         let mut image = image_of(facts, reference, variant);
         if !as_base && image.variant.is_none() {
@@ -191,15 +205,11 @@ impl Builder<'_> {
         }
         image
     }
+}
 
-    fn missing_image(&mut self, text: &str, known: Known<'_>, as_base: bool) {
-        let looks_like_stage = !as_base && !text.contains(['/', ':', '@']) && matches!(known, Known::Nothing);
-        if looks_like_stage {
-            self.note(Mode::UnknownStage, format!("`COPY --from={text}` names no earlier stage"));
-        } else {
-            self.note(Mode::UnknownImage, format!("`{text}` is not in the image facts"));
-        }
-    }
+/// Whether the source of a copy is meant as a stage: a plain word that is no image that is known.
+fn is_stage_name(text: &str, known: Known<'_>) -> bool {
+    !text.contains(['/', ':', '@']) && matches!(known, Known::Nothing)
 }
 
 fn image_of(facts: &Facts, base: Reference, variant: Option<Variant>) -> Image {
@@ -236,10 +246,7 @@ fn fill(image: &mut Image, facts: &Facts, variant: &Variant) {
     for path in contents {
         image.files.insert(path, file(Kind::Open));
     }
-    let installed = variant
-        .packages
-        .iter()
-        .map(|package| crate::filesystem::Installed { package: package.clone(), root: "/".to_owned() });
+    let installed = variant.packages.iter().map(|package| Installed { package: package.clone(), root: "/".to_owned() });
     image.files.installed.extend(installed);
     image.files.make_folder(&variant.workdir, Some(0), false);
 }

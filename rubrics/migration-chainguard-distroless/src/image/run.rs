@@ -7,23 +7,21 @@ use crate::failure::Mode;
 use crate::filesystem::{Installed, Kind, Making, Node, Origin, absolute, join};
 use crate::packages::{self, Call};
 use crate::shell::{self, Command};
-use crate::tools::{self, Place};
+use crate::tools::{self, Made, Place};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 pub(super) fn follow(current: &mut Current<'_, '_>, run: &Run) {
-    let commands = match &run.form {
-        Form::Exec(words) => {
-            check_program(current, words.first().map(String::as_str).unwrap_or_default());
-            vec![Command::of(words)]
-        }
+    let (program, commands) = match &run.form {
+        Form::Exec(words) => (words.first().cloned().unwrap_or_default(), vec![Command::of(words)]),
         Form::Shell(text) => {
             let shell = current.image.config.shell.first().cloned().unwrap_or_default();
-            check_program(current, &shell);
-            shell::commands(&script(text, &run.heredocs), &|name| current.variable(name))
+            (shell, shell::commands(&script(text, &run.heredocs), &|name| current.variable(name)))
         }
     };
-    let mut script = Script { folder: current.image.config.workdir.clone(), variables: BTreeMap::new() };
+    let can_run = has_program(current, &program);
+    let folder = current.image.config.workdir.clone();
+    let mut script = Script { folder, variables: BTreeMap::new(), can_run };
     for command in &commands {
         script.follow(current, command);
     }
@@ -40,18 +38,21 @@ fn script(text: &str, heredocs: &[Heredoc]) -> String {
     }
 }
 
-fn check_program(current: &mut Current<'_, '_>, program: &str) {
+fn has_program(current: &mut Current<'_, '_>, program: &str) -> bool {
     let there = current.image.variant.is_none() || current.image.resolve_program(program).is_some();
     if !there {
         let base = current.image.base.clone();
         current.note(Mode::RunWithoutShell, format!("`RUN` on `{base}` needs `{program}`, which it does not have"));
     }
+    there
 }
 
 /// A script while its commands are followed.
 struct Script {
     folder: String,
     variables: BTreeMap<String, String>,
+    /// Whether it runs at all. What it would make is followed all the same, so that one mistake is not reported as many.
+    can_run: bool,
 }
 
 impl Script {
@@ -118,10 +119,21 @@ impl Script {
         let native = tools::is_native(command);
         let words: Vec<String> = command.plain_words().into_iter().map(str::to_owned).collect();
         let (owner, libc) = (current.image.uid(&current.image.config.user), current.image.libc());
-        for (path, kind) in made {
+        for Made { path, kind, is_sure } in made {
+            if is_sure && self.can_run {
+                check_permission(current, &path);
+            }
             let making = Making { words: words.clone(), linkage, native, libc, path: path.clone() };
             current.image.files.make(&path, kind, owner, Some(Rc::new(making)));
         }
+    }
+}
+
+/// A build stage may run as somebody who cannot write everywhere.
+fn check_permission(current: &mut Current<'_, '_>, path: &str) {
+    if current.image.variant.is_some() && !current.image.can_write(path) {
+        let note = format!("`{}` writes to `{path}` in a build stage and may not", current.image.config.user);
+        current.note(Mode::BuildNotPermitted, note);
     }
 }
 

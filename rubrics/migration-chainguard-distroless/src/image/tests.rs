@@ -114,8 +114,11 @@ fn copies_must_come_from_something_that_is_there() {
     assert_eq!(modes("FROM run\nCOPY app.py nothing.py /app/\n"), [Mode::CopySourceMissing]);
     assert_eq!(modes("FROM run\nCOPY app.py nothing* /app/\n"), []);
     assert_eq!(modes("FROM run\nCOPY nothing* /app/\n"), [Mode::CopySourceMissing]);
-    let build = "FROM run:latest-dev AS build\nWORKDIR /b\nRUN python -m venv /venv\nCOPY app.py .\n";
-    assert_eq!(modes(&format!("{build}FROM run\nCOPY --from=build /venv /venv\nCOPY --from=0 /b/app.py /app/\n")), []);
+    let build = "FROM run:latest-dev AS build\nWORKDIR /b\nRUN python -m venv /b/venv\nCOPY app.py .\n";
+    assert_eq!(
+        modes(&format!("{build}FROM run\nCOPY --from=build /b/venv /venv\nCOPY --from=0 /b/app.py /app/\n")),
+        []
+    );
     assert_eq!(modes(&format!("{build}FROM run\nCOPY --from=build /b/dist /app\n")), [Mode::CopySourceMissing]);
 }
 
@@ -146,6 +149,18 @@ fn a_name_must_be_declared_and_a_number_need_not() {
 }
 
 #[test]
+fn a_build_stage_writes_only_where_its_user_may() {
+    check_modes(&[
+        ("FROM run:latest-dev\nRUN mkdir /data\n", &[Mode::BuildNotPermitted]),
+        ("FROM run:latest-dev\nUSER root\nRUN mkdir /data\n", &[]),
+        ("FROM run:latest-dev\nWORKDIR /b\nRUN python -m venv /b/venv && mkdir /tmp/x\n", &[]),
+        ("FROM run:latest-dev\nCOPY . /b\nWORKDIR /b\nRUN npm ci\n", &[Mode::BuildNotPermitted]),
+        ("FROM run:latest-dev\nCOPY --chown=nonroot . /b\nWORKDIR /b\nRUN npm ci\n", &[]),
+        ("FROM run:latest-dev\nRUN make lint\n", &[]),
+    ]);
+}
+
+#[test]
 fn packages_installed_into_another_root_come_with_it() {
     let text = "FROM run:latest-dev AS dev\nFROM run AS base\nFROM dev AS b\nUSER root\nCOPY --from=base / /root-fs\n\
                 RUN apk add --no-cache --root /root-fs libpq\nFROM base\nCOPY --from=b /root-fs /\n";
@@ -164,7 +179,7 @@ fn triggers_run_in_the_stage_on_top() {
 
 #[test]
 fn programs_are_found_along_the_path() {
-    let text = "FROM run:latest-dev AS b\nRUN python -m venv /v\nFROM run\nCOPY --from=b /v /v\n";
+    let text = "FROM run:latest-dev AS b\nUSER root\nRUN python -m venv /v\nFROM run\nCOPY --from=b /v /v\n";
     assert_eq!(last(text).resolve_program("python").as_deref(), Some("/usr/bin/python"));
     let image = last(&format!("{text}ENV PATH=/v/bin:$PATH\n"));
     assert_eq!(image.resolve_program("python").as_deref(), Some("/v/bin/python"));

@@ -3,7 +3,7 @@
 use super::Subject;
 use crate::expectation::{Artifact, FileRule, InImage};
 use crate::failure::{Finding, Mode};
-use crate::filesystem::{Origin, parent, relative_to};
+use crate::filesystem::Origin;
 use crate::glob;
 use crate::image::Image;
 
@@ -19,7 +19,7 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Finding> {
             format!("`{}` is not in the image: {}", artifact.name, artifact.commands.join(", ")),
         )
     });
-    let closed = subject.last.writable.iter().filter(|path| !is_writable(subject.after, path));
+    let closed = subject.last.writable.iter().filter(|path| !subject.after.can_write(path));
     let closed = closed.map(|path| Finding::new(Mode::NotWritable, format!("the process cannot write to `{path}`")));
     let rules = subject.expectation.files.iter().filter_map(|rule| broken(subject, rule));
     missing.chain(artifacts).chain(closed).chain(rules).collect()
@@ -40,24 +40,6 @@ fn is_made(image: &Image, artifact: &Artifact) -> bool {
         let made = node.made_by.iter().any(|making| artifact.commands.iter().any(|command| making.is(command)));
         made && fits(artifact.at.as_ref(), path)
     })
-}
-
-/// Whether the container's user can write to `path`: it owns it or, if nothing is there, the folder it would be in.
-fn is_writable(image: &Image, path: &str) -> bool {
-    if ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|open| relative_to(path, open).is_some()) {
-        return true;
-    }
-    let user = image.uid(&image.config.user);
-    let mut place = path;
-    loop {
-        if let Some(node) = image.files.get(place) {
-            return node.world_writable || (node.owner.is_some() && node.owner == user);
-        }
-        if place == "/" {
-            return image.config.is_root();
-        }
-        place = parent(place);
-    }
 }
 
 fn broken(subject: &Subject<'_>, rule: &FileRule) -> Option<Finding> {
