@@ -156,8 +156,21 @@ fn uv(rest: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
     match rest {
         ["venv", ..] => open_folders([place.path(last_operand(rest).unwrap_or(".venv"))]),
         ["sync", ..] => open_folders([project()]),
-        ["pip", "install" | "sync", ..] => pip(command, place),
+        ["pip", "install" | "sync", ..] => uv_pip(command, place),
         _ => Vec::new(),
+    }
+}
+
+/// Like pip, but without an environment that is told it takes the one beside it.
+fn uv_pip(command: &Command, place: &Place<'_>) -> Vec<Made> {
+    if let Some(python) = command.option("--python") {
+        return open_folders([parent(parent(&place.path(python))).to_owned()]);
+    }
+    let is_told =
+        ["--target", "--prefix", "--system"].iter().any(|option| command.words.iter().any(|w| w.starts_with(option)));
+    match environment(command, place) {
+        None if !is_told => open_folders([place.path(".venv")]),
+        _ => pip(command, place),
     }
 }
 
@@ -302,7 +315,7 @@ mod tests {
 
     #[test]
     fn known_tools_make_what_they_make_and_nothing_else() {
-        let table: [(&str, &[&str]); 16] = [
+        let table: [(&str, &[&str]); 17] = [
             ("python3 -m venv /opt/venv", &["/opt/venv"]),
             ("pip install -r requirements.txt", &["/opt/venv"]),
             ("/v/bin/pip install x", &["/v"]),
@@ -319,6 +332,7 @@ mod tests {
             ("mkdir -p /data logs", &["/data", "/src/logs"]),
             ("echo x > /etc/y", &["/etc/y"]),
             ("uv sync --frozen", &["/src/.venv"]),
+            ("uv pip install --python /v/bin/python x", &["/v"]),
         ];
         for (script, paths) in table {
             assert_eq!(made_by(script), paths, "{script}");

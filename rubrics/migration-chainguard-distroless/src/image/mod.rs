@@ -114,6 +114,9 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) existing: &'a BTreeSet<Reference>,
 }
 
+/// More than any Dockerfile needs; every one keeps its files.
+const MAX_STAGES: usize = 64;
+
 /// Follows all stages of a Dockerfile.
 pub(crate) fn build(file: &Dockerfile, surroundings: Surroundings<'_>) -> Built {
     let mut builder = Builder {
@@ -125,8 +128,12 @@ pub(crate) fn build(file: &Dockerfile, surroundings: Surroundings<'_>) -> Built 
     for (name, default) in &file.global_args {
         builder.global_argument(name, default.as_deref());
     }
-    for stage in &file.stages {
+    for stage in file.stages.iter().take(MAX_STAGES) {
         stage::follow(&mut builder, stage);
+    }
+    let is_cut = file.stages.len() > MAX_STAGES || builder.built.images.iter().any(|image| image.files.is_cut);
+    if is_cut {
+        builder.note(Mode::DockerfileInvalid, "the Dockerfile makes more than can be followed");
     }
     builder.built
 }
