@@ -124,3 +124,6 @@ fn follow(file: &Dockerfile, case: &Case<'_>, tree: &Tree, existing: &BTreeSet<c
     let context = Context::new(tree, &case.expectation.dockerfile);
     build(file, Surroundings { facts: case.facts, context: &context, existing })
 }
+
+#[cfg(test)]
+mod tests;
