@@ -181,17 +181,21 @@ fn pip(command: &Command, place: &Place<'_>) -> Vec<Made> {
         return open_folders([place.path(folder)]);
     }
     if command.has("--user") {
-        let homes =
-            place.variable("HOME").map_or_else(|| vec!["/root".to_owned(), "/home/nonroot".to_owned()], |h| vec![h]);
-        return open_folders(homes.iter().map(|home| join(home, ".local")));
+        return open_folders(home(place));
     }
     match environment(command, place) {
         Some(folder) => open_folders([folder]),
         // Where the system's folders are closed, pip goes to the home folder by itself.
-        None => ["/usr/lib", "/usr/local/lib", "/usr/local/bin", "/home/nonroot/.local"]
-            .map(|path| Made::perhaps(path.to_owned(), Kind::OpenFolder))
-            .to_vec(),
+        None => {
+            let system = ["/usr/lib", "/usr/local/lib", "/usr/local/bin"].map(str::to_owned);
+            system.into_iter().chain(home(place)).map(|path| Made::perhaps(path, Kind::OpenFolder)).collect()
+        }
     }
+}
+
+/// Where the user's own packages are.
+fn home(place: &Place<'_>) -> Option<String> {
+    place.variable("HOME").map(|home| join(&home, ".local"))
 }
 
 /// The folder of the project that a dotnet command is for.

@@ -44,6 +44,16 @@ impl Image {
         }
     }
 
+    /// The user's home folder, by custom.
+    pub(crate) fn home(&self) -> String {
+        if self.config.is_root() {
+            return "/root".to_owned();
+        }
+        let uid = self.uid(&self.config.user);
+        let name = self.users.iter().find(|(_, other)| Some(**other) == uid).map(|(name, _)| name.as_str());
+        join("/home", name.unwrap_or_else(|| self.config.user_name()))
+    }
+
     /// Whether the user can write to `path`: it owns it or, if nothing is there, the folder it would be in.
     pub(crate) fn can_write(&self, path: &str) -> bool {
         let open = ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|folder| relative_to(path, folder).is_some());

@@ -118,7 +118,11 @@ impl Script {
     }
 
     fn make(&self, current: &mut Current<'_, '_>, command: &Command) {
-        let inherited = |name: &str| self.variables.get(name).cloned().or_else(|| current.variable(name));
+        let home = current.image.home();
+        let inherited = |name: &str| {
+            let set = self.variables.get(name).cloned().or_else(|| current.variable(name));
+            set.or_else(|| (name == "HOME").then(|| home.clone()))
+        };
         let own =
             |name: &str| command.assignments.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
         let variable = |name: &str| own(name).or_else(|| inherited(name));
