@@ -215,6 +215,17 @@ fn artifacts_are_known_by_the_command_that_made_them() {
 }
 
 #[test]
+fn an_artifact_can_be_asked_to_be_linked_in_one_way() {
+    let expectation = |linkage: &str| {
+        format!("{RUBY}[[artifact]]\nname = \"tool\"\ncommands = [\"go build\"]\nlinkage = \"{linkage}\"\n")
+    };
+    let stage = "FROM ruby:3.3 AS b\nRUN CGO_ENABLED=0 go build -o /tool .\n";
+    let text = format!("{stage}{}", ending("COPY --from=b /tool /usr/bin/tool\nCMD [\"app.rb\"]"));
+    assert_eq!(modes_of(&expectation("static"), &text), []);
+    assert_eq!(modes_of(&expectation("dynamic"), &text), [Mode::ArtifactMissing]);
+}
+
+#[test]
 fn lines_of_files_are_compared_without_regard_to_blanks() {
     let rule = |rule: &str| format!("{RUBY}[[file]]\npath = \"conf\"\n{rule}\n");
     let text = ending("CMD [\"app.rb\"]");
