@@ -3,7 +3,7 @@
 
 use crate::parse::{DiffError, Hunk, Kind, Operation, Problem, Section, parse};
 use crate::tree::Tree;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A diff that applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl From<DiffError> for Failure {
 #[derive(Default)]
 struct Outcome {
     taken: BTreeSet<String>,
-    written: Vec<(usize, String, Vec<u8>)>,
+    written: BTreeMap<String, (usize, Vec<u8>)>,
     changes: Vec<Change>,
 }
 
@@ -125,10 +125,9 @@ impl Outcome {
     }
 
     fn write(&mut self, section: &Section, path: &str, content: Vec<u8>, change: Change) -> Result<(), Failure> {
-        if self.written.iter().any(|(_, written, _)| written == path) {
+        if self.written.insert(path.to_owned(), (section.line, content)).is_some() {
             return Err(Failure::Section(Problem::Twice(path.to_owned())));
         }
-        self.written.push((section.line, path.to_owned(), content));
         self.changes.push(change);
         Ok(())
     }
@@ -138,7 +137,7 @@ impl Outcome {
         for path in &self.taken {
             tree.remove(path);
         }
-        for (line, path, content) in self.written {
+        for (path, (line, content)) in self.written {
             if tree.contains(&path) {
                 return Err(DiffError { line, problem: Problem::Exists(path) });
             }

@@ -1,6 +1,7 @@
 //! `expected/verdict.toml`: which answers are accepted. The README of the bench is its reference.
 
 use crate::facts::SchemaVersion;
+use crate::filesystem::{Linkage, Making};
 use crate::image::{Port, ports};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,6 +149,28 @@ pub(crate) struct Artifact {
     /// Where it is needed; not given: anywhere.
     #[serde(default)]
     pub(crate) at: Option<String>,
+    /// How it must be linked; not given: not judged, but for what the image can run.
+    #[serde(default)]
+    pub(crate) linkage: Option<RequiredLinkage>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RequiredLinkage {
+    Static,
+    Dynamic,
+}
+
+impl Artifact {
+    /// Whether a command makes this artifact.
+    pub(crate) fn is_made_by(&self, making: &Making) -> bool {
+        let linkage = match self.linkage {
+            Some(RequiredLinkage::Static) => making.linkage == Linkage::Static,
+            Some(RequiredLinkage::Dynamic) => making.linkage == Linkage::Dynamic,
+            None => true,
+        };
+        linkage && self.commands.iter().any(|command| making.is(command))
+    }
 }
 
 /// Lines of a file after the patch.

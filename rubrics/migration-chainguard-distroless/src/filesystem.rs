@@ -68,7 +68,10 @@ impl Making {
             return false;
         }
         let mut rest = self.words.iter().skip(1);
-        wanted.all(|word| rest.any(|have| have == word))
+        // A file is the same one by a longer path.
+        let fits =
+            |have: &String, word: &str| have == word || have.strip_suffix(word).is_some_and(|rest| rest.ends_with('/'));
+        wanted.all(|word| rest.any(|have| fits(have, word)))
     }
 }
 
@@ -96,10 +99,15 @@ pub(crate) struct Installed {
     pub(crate) root: String,
 }
 
+/// More than any image needs to be understood. Copies of copies grow without bounds otherwise.
+const MAX_NODES: usize = 4096;
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filesystem {
     nodes: BTreeMap<String, Node>,
     pub(crate) installed: Vec<Installed>,
+    /// Whether there was more than could be kept.
+    pub(crate) is_cut: bool,
 }
 
 /// Who owns what is copied, and whether everybody may write it.
@@ -212,6 +220,10 @@ impl Filesystem {
 
     /// Puts a node at `path`, and folders of the same owner where there are none yet.
     pub(crate) fn insert(&mut self, path: &str, node: Node) {
+        if self.nodes.len() >= MAX_NODES || self.installed.len() >= MAX_NODES {
+            self.is_cut = true;
+            return;
+        }
         self.make_folder(parent(path), node.owner, node.world_writable);
         self.nodes.insert(path.to_owned(), node);
     }
@@ -425,6 +437,17 @@ mod tests {
         let mut image = Filesystem::default();
         assert!(image.copy_from(&stage, "/rootfs", &to("/"), ROOT));
         assert_eq!(image.installed, [Installed { package: "libpq".to_owned(), root: "/".to_owned() }]);
+    }
+
+    #[test]
+    fn copies_of_copies_end_somewhere() {
+        let mut files = build();
+        for name in 0..64 {
+            let old = files.clone();
+            files.copy_from(&old, "/", &to(&format!("/{name}")), ROOT);
+        }
+        assert!(files.is_cut);
+        assert!(files.iter().count() <= MAX_NODES + 64);
     }
 
     #[test]

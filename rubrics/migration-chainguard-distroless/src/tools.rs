@@ -156,8 +156,21 @@ fn uv(rest: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
     match rest {
         ["venv", ..] => open_folders([place.path(last_operand(rest).unwrap_or(".venv"))]),
         ["sync", ..] => open_folders([project()]),
-        ["pip", "install" | "sync", ..] => pip(command, place),
+        ["pip", "install" | "sync", ..] => uv_pip(command, place),
         _ => Vec::new(),
+    }
+}
+
+/// Like pip, but without an environment that is told it takes the one beside it.
+fn uv_pip(command: &Command, place: &Place<'_>) -> Vec<Made> {
+    if let Some(python) = command.option("--python") {
+        return open_folders([parent(parent(&place.path(python))).to_owned()]);
+    }
+    let is_told =
+        ["--target", "--prefix", "--system"].iter().any(|option| command.words.iter().any(|w| w.starts_with(option)));
+    match environment(command, place) {
+        None if !is_told => open_folders([place.path(".venv")]),
+        _ => pip(command, place),
     }
 }
 
@@ -168,17 +181,21 @@ fn pip(command: &Command, place: &Place<'_>) -> Vec<Made> {
         return open_folders([place.path(folder)]);
     }
     if command.has("--user") {
-        let homes =
-            place.variable("HOME").map_or_else(|| vec!["/root".to_owned(), "/home/nonroot".to_owned()], |h| vec![h]);
-        return open_folders(homes.iter().map(|home| join(home, ".local")));
+        return open_folders(home(place));
     }
     match environment(command, place) {
         Some(folder) => open_folders([folder]),
         // Where the system's folders are closed, pip goes to the home folder by itself.
-        None => ["/usr/lib", "/usr/local/lib", "/usr/local/bin", "/home/nonroot/.local"]
-            .map(|path| Made::perhaps(path.to_owned(), Kind::OpenFolder))
-            .to_vec(),
+        None => {
+            let system = ["/usr/lib", "/usr/local/lib", "/usr/local/bin"].map(str::to_owned);
+            system.into_iter().chain(home(place)).map(|path| Made::perhaps(path, Kind::OpenFolder)).collect()
+        }
     }
+}
+
+/// Where the user's own packages are.
+fn home(place: &Place<'_>) -> Option<String> {
+    place.variable("HOME").map(|home| join(&home, ".local"))
 }
 
 /// The folder of the project that a dotnet command is for.
@@ -302,7 +319,7 @@ mod tests {
 
     #[test]
     fn known_tools_make_what_they_make_and_nothing_else() {
-        let table: [(&str, &[&str]); 16] = [
+        let table: [(&str, &[&str]); 17] = [
             ("python3 -m venv /opt/venv", &["/opt/venv"]),
             ("pip install -r requirements.txt", &["/opt/venv"]),
             ("/v/bin/pip install x", &["/v"]),
@@ -319,6 +336,7 @@ mod tests {
             ("mkdir -p /data logs", &["/data", "/src/logs"]),
             ("echo x > /etc/y", &["/etc/y"]),
             ("uv sync --frozen", &["/src/.venv"]),
+            ("uv pip install --python /v/bin/python x", &["/v"]),
         ];
         for (script, paths) in table {
             assert_eq!(made_by(script), paths, "{script}");

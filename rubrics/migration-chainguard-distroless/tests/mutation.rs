@@ -5,6 +5,9 @@
 //! the image has anyway changes nothing; a `--chown` counts only if the process writes to what it gives away; the variant
 //! counts only for the image that the last stage stands on, because a build stage may well have more than it needs.
 
+#![expect(clippy::unwrap_used, reason = "a case that cannot be read must end the test")]
+#![expect(clippy::print_stdout, reason = "the share of mutants that pass is the result")]
+
 use eval_diff::{Tree, apply};
 use eval_rubric::golden::{self, GoldenCase, Outcome};
 use migration_chainguard_distroless::MigrationChainguardDistroless;
@@ -178,9 +181,8 @@ fn is_test(path: &str) -> bool {
 }
 
 fn touch_other_files(case: &Solved) -> Vec<String> {
-    let untouched = case.before.iter().filter(|(path, content)| {
-        *path != ".dockerignore" && case.after.get(path) == Some(*content)
-    });
+    let untouched =
+        case.before.iter().filter(|(path, content)| *path != ".dockerignore" && case.after.get(path) == Some(*content));
     let mut mutants: Vec<String> = untouched
         .map(|(path, _)| case.with(path, &format!("{}# touched\n", case.before.text(path).unwrap())))
         .collect();
@@ -208,7 +210,8 @@ fn with_each_line(case: &Solved, change: impl Fn(usize, &str) -> Option<String>)
     let changed = lines.iter().enumerate().filter_map(|(at, line)| Some((at, change(at, line)?)));
     changed
         .map(|(at, new)| {
-            let text: String = lines.iter().enumerate().map(|(i, line)| if i == at { new.as_str() } else { line }).collect();
+            let text: String =
+                lines.iter().enumerate().map(|(i, line)| if i == at { new.as_str() } else { line }).collect();
             case.with_dockerfile(&text)
         })
         .collect()
@@ -233,7 +236,9 @@ fn base_line(case: &Solved) -> usize {
 
 fn change_variant(case: &Solved) -> Vec<String> {
     let base = base_line(case);
-    let to = |new: &'static str| with_each_line(case, move |at, line| (at == base).then(|| line.replacen(":latest", new, 1)));
+    let to = |new: &'static str| {
+        with_each_line(case, move |at, line| (at == base).then(|| line.replacen(":latest", new, 1)))
+    };
     [to(":latest-dev"), to(":latest-slim"), to(":edge")].concat()
 }
 

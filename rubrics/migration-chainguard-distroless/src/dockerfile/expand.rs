@@ -15,21 +15,38 @@ pub(crate) enum ExpandError {
     Required(String),
     #[error("a value of more than {MAX_EDITED} bytes is edited")]
     TooLong,
+    #[error("defaults are nested more than {MAX_DEPTH} deep")]
+    TooDeep,
 }
+
+/// Every level reads what is inside it again, so their number is bounded.
+const MAX_DEPTH: usize = 16;
 
 /// Edits by pattern take time by the cube of the value's length, so that length is bounded.
 const MAX_EDITED: usize = 256;
 
 /// Expands a word with the variables that `lookup` knows.
 pub(crate) fn expand(word: &str, escape: char, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, ExpandError> {
-    let mut expander = Expander { characters: word.chars().peekable(), escape, lookup };
-    expander.until_end()
+    expand_at(word, escape, lookup, 0)
+}
+
+fn expand_at(
+    word: &str,
+    escape: char,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    depth: usize,
+) -> Result<String, ExpandError> {
+    if depth > MAX_DEPTH {
+        return Err(ExpandError::TooDeep);
+    }
+    Expander { characters: word.chars().peekable(), escape, lookup, depth }.until_end()
 }
 
 struct Expander<'a> {
     characters: Peekable<Chars<'a>>,
     escape: char,
     lookup: &'a dyn Fn(&str) -> Option<String>,
+    depth: usize,
 }
 
 impl Expander<'_> {
@@ -125,7 +142,7 @@ impl Expander<'_> {
             Some(rest) => (rest, value.clone().filter(|value| !value.is_empty())),
             None => (modifier, value.clone()),
         };
-        let word = || expand(&rest[1..], self.escape, self.lookup);
+        let word = || expand_at(&rest[1..], self.escape, self.lookup, self.depth + 1);
         match rest.chars().next() {
             Some('-') => present.map_or_else(word, Ok),
             Some('+') => {
@@ -147,7 +164,7 @@ impl Expander<'_> {
             return Err(ExpandError::TooLong);
         }
         let (twice, rest) = rest.strip_prefix(cut).map_or((false, rest), |rest| (true, rest));
-        let word = |text: &str| expand(text, self.escape, self.lookup);
+        let word = |text: &str| expand_at(text, self.escape, self.lookup, self.depth + 1);
         Ok(match cut {
             '#' => glob::without_prefix(value, &word(rest)?, twice).to_owned(),
             '%' => glob::without_suffix(value, &word(rest)?, twice).to_owned(),
@@ -219,6 +236,8 @@ mod tests {
         assert_eq!(expand("\"x", '\\', &lookup), Err(ExpandError::Open));
         assert_eq!(expand("${X!}", '\\', &lookup), Err(ExpandError::Modifier("X!".to_owned())));
         assert_eq!(expand("${X:}", '\\', &lookup), Err(ExpandError::Modifier("X:".to_owned())));
+        let deep = format!("{}x{}", "${N:-".repeat(20), "}".repeat(20));
+        assert_eq!(expand(&deep, '\\', &lookup), Err(ExpandError::TooDeep));
         assert_eq!(expand("${NONE:?}", '\\', &lookup), Err(ExpandError::Required("NONE".to_owned())));
     }
 }

@@ -75,13 +75,17 @@ impl Config {
     }
 }
 
+/// Nobody exposes more at once, and a rubric must not run out of fuel over it.
+const MAX_RANGE: u16 = 1024;
+
 /// `EXPOSE`'s words → ports. A range is all of its ports. `None`: not a port.
 pub(crate) fn ports(word: &str) -> Option<Vec<Port>> {
     let (numbers, protocol) = word.split_once('/').unwrap_or((word, "tcp"));
     let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
     let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
     let protocol = protocol.to_ascii_lowercase();
-    (first <= last).then(|| (first..=last).map(|number| Port { number, protocol: protocol.clone() }).collect())
+    let is_range = first <= last && last - first < MAX_RANGE;
+    is_range.then(|| (first..=last).map(|number| Port { number, protocol: protocol.clone() }).collect())
 }
 
 #[cfg(test)]
@@ -95,7 +99,7 @@ mod tests {
         assert_eq!(numbers("53/UDP"), Some(vec![53]));
         assert_eq!(numbers("8000-8002"), Some(vec![8000, 8001, 8002]));
         assert_eq!(ports("53/UDP").map(|ports| ports[0].protocol.clone()), Some("udp".to_owned()));
-        for wrong in ["", "x", "70000", "9-8", "1-x"] {
+        for wrong in ["", "x", "70000", "9-8", "1-x", "1-60000"] {
             assert_eq!(ports(wrong), None, "{wrong}");
         }
     }

@@ -73,11 +73,13 @@ fn destination(current: &mut Current<'_, '_>, transfer: &Transfer) -> Destinatio
 
 fn source(current: &mut Current<'_, '_>, from: Option<&str>) -> Source {
     let Some(from) = from else { return Source::Context };
-    let from = current.expanded(from);
+    if from.contains('$') {
+        current.note(Mode::DockerfileInvalid, format!("no builder expands `COPY --from={from}`"));
+    }
     let by_number = from.parse::<usize>().ok().filter(|index| *index < current.builder.built.images.len());
-    match by_number.or_else(|| current.builder.stage_named(&from)) {
+    match by_number.or_else(|| current.builder.stage_named(from)) {
         Some(index) => Source::Files(current.builder.built.images[index].files.clone()),
-        None => Source::Files(current.builder.pull(&from, false).files),
+        None => Source::Files(current.builder.pull(from, false).files),
     }
 }
 

@@ -44,6 +44,16 @@ impl Image {
         }
     }
 
+    /// The user's home folder, by custom.
+    pub(crate) fn home(&self) -> String {
+        if self.config.is_root() {
+            return "/root".to_owned();
+        }
+        let uid = self.uid(&self.config.user);
+        let name = self.users.iter().find(|(_, other)| Some(**other) == uid).map(|(name, _)| name.as_str());
+        join("/home", name.unwrap_or_else(|| self.config.user_name()))
+    }
+
     /// Whether the user can write to `path`: it owns it or, if nothing is there, the folder it would be in.
     pub(crate) fn can_write(&self, path: &str) -> bool {
         let open = ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|folder| relative_to(path, folder).is_some());
@@ -114,6 +124,9 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) existing: &'a BTreeSet<Reference>,
 }
 
+/// More than any Dockerfile needs; every one keeps its files.
+const MAX_STAGES: usize = 64;
+
 /// Follows all stages of a Dockerfile.
 pub(crate) fn build(file: &Dockerfile, surroundings: Surroundings<'_>) -> Built {
     let mut builder = Builder {
@@ -125,8 +138,12 @@ pub(crate) fn build(file: &Dockerfile, surroundings: Surroundings<'_>) -> Built 
     for (name, default) in &file.global_args {
         builder.global_argument(name, default.as_deref());
     }
-    for stage in &file.stages {
+    for stage in file.stages.iter().take(MAX_STAGES) {
         stage::follow(&mut builder, stage);
+    }
+    let is_cut = file.stages.len() > MAX_STAGES || builder.built.images.iter().any(|image| image.files.is_cut);
+    if is_cut {
+        builder.note(Mode::DockerfileInvalid, "the Dockerfile makes more than can be followed");
     }
     builder.built
 }

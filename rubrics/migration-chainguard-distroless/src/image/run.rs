@@ -4,7 +4,7 @@ use super::copy::is_world_writable;
 use super::stage::Current;
 use crate::dockerfile::{Form, Heredoc, Run};
 use crate::failure::Mode;
-use crate::filesystem::{Installed, Kind, Making, Node, Origin, absolute, join};
+use crate::filesystem::{Installed, Kind, Making, Node, Origin, absolute, join, parent};
 use crate::packages::{self, Call};
 use crate::shell::{self, Command};
 use crate::tools::{self, Made, Place};
@@ -61,6 +61,7 @@ impl Script {
             "" => self.variables.extend(command.assignments.iter().cloned()),
             "cd" => self.change_folder(command),
             "export" => self.export(command),
+            "." | "source" => self.activate(command),
             "chown" => self.change_owner(current, command),
             "chmod" => self.change_mode(current, command),
             "rm" => self.remove(current, command),
@@ -76,6 +77,14 @@ impl Script {
     fn change_folder(&mut self, command: &Command) {
         if let Some(folder) = command.operands().next() {
             self.folder = absolute(&self.folder, folder);
+        }
+    }
+
+    /// `. /venv/bin/activate` makes its virtual environment the one that pip works in.
+    fn activate(&mut self, command: &Command) {
+        let script = command.operands().find(|path| path.ends_with("/bin/activate"));
+        if let Some(script) = script.map(|path| absolute(&self.folder, path)) {
+            self.variables.insert("VIRTUAL_ENV".to_owned(), parent(parent(&script)).to_owned());
         }
     }
 
@@ -109,7 +118,11 @@ impl Script {
     }
 
     fn make(&self, current: &mut Current<'_, '_>, command: &Command) {
-        let inherited = |name: &str| self.variables.get(name).cloned().or_else(|| current.variable(name));
+        let home = current.image.home();
+        let inherited = |name: &str| {
+            let set = self.variables.get(name).cloned().or_else(|| current.variable(name));
+            set.or_else(|| (name == "HOME").then(|| home.clone()))
+        };
         let own =
             |name: &str| command.assignments.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
         let variable = |name: &str| own(name).or_else(|| inherited(name));

@@ -161,6 +161,24 @@ fn a_build_stage_writes_only_where_its_user_may() {
 }
 
 #[test]
+fn pip_without_an_environment_may_install_into_the_home_folder() {
+    check_modes(&[
+        (
+            "FROM run:latest-dev AS b\nRUN pip install x\nFROM run\nCOPY --from=b /home/nonroot/.local /home/nonroot/.local\n",
+            &[],
+        ),
+        (
+            "FROM run:latest-dev AS b\nRUN pip install x\nFROM run\nCOPY --from=b /home/app/.local /l\n",
+            &[Mode::CopySourceMissing],
+        ),
+        (
+            "FROM run:latest-dev AS b\nUSER root\nRUN pip install --user x\nFROM run\nCOPY --from=b /root/.local /l\n",
+            &[],
+        ),
+    ]);
+}
+
+#[test]
 fn packages_installed_into_another_root_come_with_it() {
     let text = "FROM run:latest-dev AS dev\nFROM run AS base\nFROM dev AS b\nUSER root\nCOPY --from=base / /root-fs\n\
                 RUN apk add --no-cache --root /root-fs libpq\nFROM base\nCOPY --from=b /root-fs /\n";
@@ -190,4 +208,5 @@ fn programs_are_found_along_the_path() {
 fn a_variable_that_cannot_be_expanded_makes_the_file_invalid() {
     assert_eq!(modes("FROM run\nENV A=${X!}\n"), [Mode::DockerfileInvalid]);
     assert_eq!(modes("FROM run\nEXPOSE http\n"), [Mode::DockerfileInvalid]);
+    assert!(modes("FROM run AS a\nARG S=a\nCOPY --from=$S /x /y\n").contains(&Mode::DockerfileInvalid));
 }

@@ -58,7 +58,7 @@ impl Scope<'_> {
         let Some(artifact) = self.artifacts.iter().find(|artifact| artifact.name == name) else { return false };
         let Some(path) = self.place(argument, first) else { return false };
         let makers = self.image.files.find(&path).map(|(_, node)| node.made_by.as_slice()).unwrap_or_default();
-        makers.iter().any(|making| artifact.commands.iter().any(|command| making.is(command)))
+        makers.iter().any(|making| artifact.is_made_by(making))
     }
 }
 

@@ -37,7 +37,7 @@ fn is_in_image(image: &Image, file: &InImage) -> bool {
 
 fn is_made(image: &Image, artifact: &Artifact) -> bool {
     image.files.iter().any(|(path, node)| {
-        let made = node.made_by.iter().any(|making| artifact.commands.iter().any(|command| making.is(command)));
+        let made = node.made_by.iter().any(|making| artifact.is_made_by(making));
         made && fits(artifact.at.as_ref(), path)
     })
 }

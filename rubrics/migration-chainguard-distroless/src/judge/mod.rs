@@ -105,14 +105,18 @@ fn with(mut findings: Vec<Finding>, finding: Finding) -> Vec<Finding> {
     findings
 }
 
-/// Longer than any Dockerfile that a person writes; bounds what the parts of the judgement can take.
+/// Longer than what people write: bounds the work, which an answer must not be able to drive up.
 const MAX_DOCKERFILE: usize = 64 * 1024;
+const MAX_IGNORE_FILE: usize = 8 * 1024;
 
 fn read(tree: &Tree, path: &str) -> Result<Dockerfile, String> {
-    let text = tree.text(path).ok_or_else(|| format!("`{path}` is missing or not UTF-8"))?;
-    if text.len() > MAX_DOCKERFILE {
-        return Err(format!("`{path}` is longer than {MAX_DOCKERFILE} bytes"));
+    let own = format!("{path}.dockerignore");
+    for (path, limit) in [(path, MAX_DOCKERFILE), (own.as_str(), MAX_IGNORE_FILE), (".dockerignore", MAX_IGNORE_FILE)] {
+        if tree.get(path).is_some_and(|content| content.len() > limit) {
+            return Err(format!("`{path}` is longer than {limit} bytes"));
+        }
     }
+    let text = tree.text(path).ok_or_else(|| format!("`{path}` is missing or not UTF-8"))?;
     Dockerfile::parse(text).map_err(|error| error.to_string())
 }
 
@@ -120,3 +124,6 @@ fn follow(file: &Dockerfile, case: &Case<'_>, tree: &Tree, existing: &BTreeSet<c
     let context = Context::new(tree, &case.expectation.dockerfile);
     build(file, Surroundings { facts: case.facts, context: &context, existing })
 }
+
+#[cfg(test)]
+mod tests;

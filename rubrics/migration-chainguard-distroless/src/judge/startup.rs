@@ -147,13 +147,28 @@ fn foreign_code(image: &Image) -> Option<Finding> {
     Some(Finding::new(Mode::LibcMismatch, format!("`{path}` was made for another C library")))
 }
 
-/// A shell that the base image does not have.
+/// Where a shell or a package manager is, wherever it came from.
+const TOOLS: [&str; 8] = [
+    "/bin/sh",
+    "/bin/bash",
+    "/bin/busybox",
+    "/sbin/apk",
+    "/usr/bin/sh",
+    "/usr/bin/bash",
+    "/usr/bin/apk",
+    "/usr/bin/apt-get",
+];
+
+/// A shell or package manager that the base image does not have.
 fn added_shell(image: &Image) -> Option<Finding> {
     let variant = image.variant.as_ref()?;
     let is_own = |path: &str| variant.shells.iter().chain(&variant.programs).any(|own| own == path);
-    let (path, _) = image.files.iter().find(|(path, _)| {
+    let named = image.files.iter().map(|(path, _)| path).find(|path| {
         let name = file_name(path);
-        (is_shell(name) || name == "busybox") && parent(path).ends_with("bin") && !is_own(path)
-    })?;
+        (is_shell(name) || matches!(name, "busybox" | "apk")) && parent(path).ends_with("bin") && !is_own(path)
+    });
+    // Whole folders of another image may well bring one. What a base image with a shell has is its own affair.
+    let hidden = || TOOLS.into_iter().find(|path| variant.shells.is_empty() && image.files.find(path).is_some());
+    let path = named.or_else(hidden)?;
     Some(Finding::new(Mode::ShellAdded, format!("`{path}` was added to an image that is to be without")))
 }
