@@ -16,6 +16,7 @@ mod json;
 mod live_run;
 mod output;
 mod pipeline;
+mod promotion;
 mod record;
 mod report;
 mod rubric_build;

@@ -323,7 +323,9 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
             }
             Err(fault) => (Err(fault.clone()), None),
         };
-        let logs_digest = log_object(scored.as_ref(), &sourced.answer).map(|log| self.sink.keep(&log)).transpose()?;
+        let logs_digest = scored.as_ref().and_then(log_object).map(|log| self.sink.keep(&log)).transpose()?;
+        let agent_log = agent_log_object(&sourced.answer);
+        let agent_log_digest = agent_log.map(|log| self.sink.keep(&log)).transpose()?;
         // What a cassette cost was paid when it was made.
         let (spent_usd, recorded_usd) =
             if sourced.cassette.is_some() { (0.0, meter.cost_usd) } else { (meter.cost_usd, 0.0) };
@@ -339,6 +341,7 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
                 fuel_used: scored.as_ref().and_then(|scored| scored.fuel_used),
                 peak_memory_bytes: scored.as_ref().map(|scored| scored.peak_memory_bytes),
                 logs_digest,
+                agent_log_digest,
                 cost_is_estimate: sourced.answer.cost_is_estimate,
             },
             fault,
@@ -365,12 +368,17 @@ fn check_cassette(cassette: Cassette, pin: Option<Digest>, strict: bool, staged:
     Sourced { answer, cassette: Some(CassetteOrigin { digest, sut, kind }), warnings }
 }
 
-/// What a rubric and a live agent wrote, as one object: a header per stream that says how much was kept and how much was
-/// cut off.
-fn log_object(scored: Option<&Scored>, answer: &Answer) -> Option<Vec<u8>> {
-    let rubric = scored.into_iter().flat_map(|scored| [("stdout", &scored.stdout), ("stderr", &scored.stderr)]);
-    let agent = Some(("agent's stderr", &answer.stderr)).filter(|(_, stream)| **stream != CapturedStream::default());
-    let streams: Vec<_> = rubric.chain(agent).collect();
+/// What a rubric wrote, as one object: a header per stream that says how much was kept and how much was cut off.
+pub(crate) fn log_object(scored: &Scored) -> Option<Vec<u8>> {
+    streams_object(&[("stdout", &scored.stdout), ("stderr", &scored.stderr)])
+}
+
+/// What a live agent wrote to stderr, in the same form. A replay cannot make it again, so it is an object of its own.
+fn agent_log_object(answer: &Answer) -> Option<Vec<u8>> {
+    streams_object(&[("stderr", &answer.stderr)])
+}
+
+fn streams_object(streams: &[(&str, &CapturedStream)]) -> Option<Vec<u8>> {
     if streams.iter().all(|(_, stream)| **stream == CapturedStream::default()) {
         return None;
     }

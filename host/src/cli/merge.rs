@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::evidence::TrustArgs;
 use super::exit::Exit;
 use super::problem::Problem;
-use super::run::{Chosen, OutputArgs, Session, open_bench, open_store};
+use super::run::{Chosen, OpenStore, OutputArgs, Session, open_bench};
 use super::{Places, surroundings};
 use crate::evaluation::LiveFacts;
 use crate::pipeline::AnswerSource;
@@ -23,6 +24,8 @@ pub(super) struct MergeArgs {
     concurrency: Option<NonZeroUsize>,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    trust: TrustArgs,
     #[command(flatten)]
     places: Places,
 }
@@ -50,8 +53,13 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Problem> {
         let what = format!("the bundles were made from another state of the bench: {}", differences.join("; "));
         return Err(Problem::new(Exit::UsageOrCap, what).hint("check out the commit that the shards were run from"));
     }
-    let store = open_store(&args.places)?;
-    let live = whole.sut.map(|sut| LiveFacts { sut, started_marker: None, lost_usd: whole.lost_usd });
+    let store = OpenStore::open(&args.places, args.trust)?;
+    // A shard has no record that could name its announcement, so a run in shards is announced where its record will be.
+    let announce = |sut| {
+        let started_marker = Some(store.announce(&session)?);
+        Ok::<_, Problem>(LiveFacts { sut, started_marker, lost_usd: whole.lost_usd })
+    };
+    let live = whole.sut.map(announce).transpose()?;
     let answers = AnswerSource::Stored(&whole.answers);
     Ok(session.evaluate(answers, live, whole.started_at, &store)?)
 }

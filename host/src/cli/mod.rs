@@ -4,6 +4,7 @@
 //! stdout carries data and nothing else; everything for people goes to stderr. Each command is a file with one entry
 //! function.
 
+mod evidence;
 mod exit;
 mod merge;
 mod printer;

@@ -24,7 +24,7 @@ pub(super) fn now() -> Result<UtcMillis, Problem> {
     UtcMillis::new(Timestamp::now()).map_err(|error| Problem::from_error(Exit::HarnessError, &error))
 }
 
-/// Whether this is continuous integration, where nobody watches.
+/// Whether this runs in continuous integration, where nobody is there to be asked.
 pub(super) fn is_ci() -> bool {
     env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
 }
@@ -94,11 +94,17 @@ pub(super) fn cache_dir() -> Option<PathBuf> {
 /// The sandbox of this process, for at most `workers` cases at a time. Code that was compiled before is taken from the
 /// user's cache; without a home there is none, and every load compiles.
 pub(super) fn sandbox(workers: NonZeroUsize) -> Result<Sandbox, Problem> {
-    let config = SandboxConfig {
-        backend: Backend::Native,
-        workers: NonZeroU32::try_from(workers).unwrap_or(NonZeroU32::MAX),
-        compile_cache: cache_dir(),
-    };
+    sandbox_with(workers, cache_dir())
+}
+
+/// A sandbox for a verifier, which believes nothing that was compiled before.
+pub(super) fn sandbox_without_cache(workers: NonZeroUsize) -> Result<Sandbox, Problem> {
+    sandbox_with(workers, None)
+}
+
+fn sandbox_with(workers: NonZeroUsize, compile_cache: Option<PathBuf>) -> Result<Sandbox, Problem> {
+    let workers = NonZeroU32::try_from(workers).unwrap_or(NonZeroU32::MAX);
+    let config = SandboxConfig { backend: Backend::Native, workers, compile_cache };
     Sandbox::new(&config).map_err(|error| Problem::from_error(Exit::HarnessError, &error))
 }
 

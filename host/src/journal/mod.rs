@@ -137,6 +137,12 @@ impl JournalPlace {
         Ok(aside)
     }
 
+    /// Forgets a run whose record is committed.
+    pub(crate) fn remove(&self) -> Result<(), JournalError> {
+        fs::remove_file(&self.path).map_err(|source| self.failed("removed", source))?;
+        self.sync_folder()
+    }
+
     fn sync_folder(&self) -> Result<(), JournalError> {
         File::open(&self.folder)
             .and_then(|folder| folder.sync_all())
@@ -173,8 +179,7 @@ impl Journal {
 
     /// The run's record is committed.
     pub(crate) fn remove(self) -> Result<(), JournalError> {
-        fs::remove_file(&self.place.path).map_err(|source| self.place.failed("removed", source))?;
-        self.place.sync_folder()
+        self.place.remove()
     }
 
     fn append(&self, line: &Line) -> Result<(), JournalError> {

@@ -12,6 +12,7 @@ use super::dir::{Dir, FileError, Missing, ReadFileError, sync_file};
 use super::lock::{self, LockError, Share};
 use crate::chain::StoreId;
 use crate::json;
+use crate::verify::State;
 
 const IDENTITY: &str = "store.json";
 const IDENTITY_DRAFT: &str = ".tmp-store.json";
@@ -57,6 +58,17 @@ pub(crate) enum OpenStoreError {
     Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl OpenStoreError {
+    /// What it says about evidence that was expected here.
+    pub(crate) fn state(&self) -> State {
+        match self {
+            Self::NoIdentity { .. } | Self::Identity { .. } | Self::NotADirectory { .. } => State::Tampered,
+            Self::Read(ReadFileError::NotAFile { .. } | ReadFileError::TooLarge { .. }) => State::Tampered,
+            _ => State::Unverifiable,
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::super::Places;
+use super::super::evidence::TrustArgs;
 use crate::bench::Capture;
 use crate::cost::Usd;
 use crate::ids::TaskClassName;
@@ -27,6 +28,8 @@ pub(in crate::cli) struct RunArgs {
     pub(super) live: LiveArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) trust: TrustArgs,
     #[command(flatten)]
     pub(super) places: Places,
 }

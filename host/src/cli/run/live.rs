@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::super::exit::Exit;
 use super::super::problem::Problem;
 use super::super::{signals, surroundings};
-use super::args::LiveArgs;
-use super::session::{OpenStore, RunFailure, Session, open_store};
+use super::args::{LiveArgs, RunArgs};
+use super::session::{OpenStore, RunFailure, Session};
 use crate::bench::{Capture, SutSettings};
 use crate::cost::{Budget, Usd};
 use crate::evaluation::LiveFacts;
@@ -27,12 +27,14 @@ use crate::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting};
 use crate::shard::BundleHeader;
 use crate::sut::SutName;
 use crate::sut::live::{LiveSut, RunMark, boot_id};
+use crate::utc::UtcMillis;
 
 /// The variables that an agent gets when no registration says which.
 const DEFAULT_ENVIRONMENT: [&str; 2] = ["PATH", "HOME"];
 const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
 
-pub(super) fn run(session: &Session<'_>, args: &LiveArgs, queue: RunLockQueue) -> Result<Exit, Problem> {
+pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue) -> Result<Exit, Problem> {
+    let args = &all_args.live;
     let agent = Agent::of(session, args)?;
     let per_case = agent.settings.max_cost_usd_per_case.and_then(Usd::from_dollars);
     let terms = session.terms(Some(LiveTerms {
@@ -44,8 +46,15 @@ pub(super) fn run(session: &Session<'_>, args: &LiveArgs, queue: RunLockQueue) -
     signals::watch(&interrupt)?;
     let lock = acquire(session, args, queue, &interrupt)?;
     let cap = cap_left(args.max_cost_usd, &lock)?;
-    let store = open_store(session.places)?;
-    let begun = begin(session, args, terms.clone())?;
+    let store = OpenStore::open(session.places, all_args.trust)?;
+    let begun = match begin(session, args, terms.clone(), &store)? {
+        Beginning::Run(begun) => begun,
+        Beginning::AlreadyCommitted { started_at } => {
+            let release = lock.release(Usd::ZERO);
+            say(&format!("the run of {started_at} is complete, and its record is committed: nothing is left to do"));
+            return release.map(|()| Exit::Ok).map_err(|error| Problem::from_error(Exit::HarnessError, &error));
+        }
+    };
     let mut budget = Budget::new(cap, per_case);
     begun.earlier.iter().flat_map(JournalContents::charged).for_each(|charged| budget.already_spent(charged));
     let clock = || surroundings::now().unwrap_or(session.now);
@@ -247,8 +256,14 @@ struct Begun {
     earlier: Option<JournalContents>,
 }
 
+/// What there is to do.
+enum Beginning {
+    Run(Begun),
+    AlreadyCommitted { started_at: UtcMillis },
+}
+
 /// Begins a new run, or goes on with one. Either way nothing of an earlier one is left running.
-fn begin(session: &Session<'_>, args: &LiveArgs, terms: RunTerms) -> Result<Begun, Problem> {
+fn begin(session: &Session<'_>, args: &LiveArgs, terms: RunTerms, store: &OpenStore) -> Result<Beginning, Problem> {
     let failed = |error: &dyn std::error::Error| Problem::from_error(Exit::HarnessError, error);
     let place = JournalPlace::new(&session.places.out, &terms.task_class);
     let found = place.read().map_err(|error| failed(&error))?;
@@ -256,12 +271,20 @@ fn begin(session: &Session<'_>, args: &LiveArgs, terms: RunTerms) -> Result<Begu
         end_orphans(found, &surroundings::scratch()).map_err(|error| {
             Problem::new(Exit::HarnessError, "what an earlier run left behind cannot be removed").caused_by(&error)
         })?;
+        // A process may die between its commit and the end of its journal: nothing may be chained twice.
+        if found.header.started_marker.is_some_and(|marker| !store.is_unfinished(marker)) {
+            place.remove().map_err(|error| failed(&error))?;
+            if args.resume {
+                return Ok(Beginning::AlreadyCommitted { started_at: found.header.started_at });
+            }
+            return start(session, &place, terms, store).map(Beginning::Run);
+        }
     }
     match (found, args.resume) {
         (Some(earlier), true) => {
             check_terms(&earlier, &terms)?;
             let journal = place.go_on(&earlier, boot_id()).map_err(|error| failed(&error))?;
-            Ok(Begun { journal, header: earlier.header.clone(), earlier: Some(earlier) })
+            Ok(Beginning::Run(Begun { journal, header: earlier.header.clone(), earlier: Some(earlier) }))
         }
         (None, true) => {
             Err(Problem::new(Exit::UsageOrCap, format!("there is no run of `{}` to resume", terms.task_class))
@@ -272,15 +295,16 @@ fn begin(session: &Session<'_>, args: &LiveArgs, terms: RunTerms) -> Result<Begu
                 let aside = place.set_aside(&found.header.started_at.basic()).map_err(|error| failed(&error))?;
                 abandoned(&found, &aside);
             }
-            start(session, &place, terms)
+            start(session, &place, terms, store).map(Beginning::Run)
         }
     }
 }
 
-fn start(session: &Session<'_>, place: &JournalPlace, terms: RunTerms) -> Result<Begun, Problem> {
+fn start(session: &Session<'_>, place: &JournalPlace, terms: RunTerms, store: &OpenStore) -> Result<Begun, Problem> {
     let mark = RunMark::new()
         .map_err(|error| Problem::new(Exit::HarnessError, "no random number for the run").caused_by(&error))?;
-    let header = Header::new(terms, mark, session.now, None);
+    let started_marker = if terms.shard.is_some() { None } else { Some(store.announce(session)?) };
+    let header = Header::new(terms, mark, session.now, started_marker);
     let journal =
         place.create(header.clone(), boot_id()).map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
     Ok(Begun { journal, header, earlier: None })
@@ -299,13 +323,17 @@ fn check_terms(earlier: &JournalContents, terms: &RunTerms) -> Result<(), Proble
 
 fn abandoned(found: &JournalContents, aside: &Path) {
     let (done, selected) = (found.finished.len(), found.header.terms.cases.len());
-    // With stderr gone there is nobody left to tell.
-    let _ = writeln!(
-        io::stderr(),
+    say(&format!(
         "warning: the run of {} was not resumed: {done} of its {selected} cases were paid for, and are kept in `{}`",
         found.header.started_at,
         aside.display()
-    );
+    ));
+}
+
+/// Tells a person something before the run has begun.
+fn say(text: &str) {
+    // With stderr gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 fn recorder(folder: &Path, sut: SutName) -> Result<Recorder, Problem> {

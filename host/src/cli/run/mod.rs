@@ -8,7 +8,7 @@ mod session;
 use std::path::Path;
 
 pub(super) use args::{OutputArgs, RunArgs};
-pub(super) use session::{Chosen, Session, open_bench, open_store};
+pub(super) use session::{Chosen, OpenStore, Session, open_bench};
 
 use super::exit::Exit;
 use super::problem::Problem;
@@ -39,7 +39,7 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
     match queue.transpose() {
         _ if args.selection.dry_run => dry_run::dry_run(&session, &args.live),
         Ok(None) => replay(&session, &args),
-        Ok(Some(queue)) => live::run(&session, &args.live, queue),
+        Ok(Some(queue)) => live::run(&session, &args, queue),
         Err(error) => Err(Problem::from_error(Exit::HarnessError, &error)),
     }
 }
@@ -52,7 +52,7 @@ fn replay(session: &Session<'_>, args: &RunArgs) -> Result<Exit, Problem> {
         let header = BundleHeader::new(session.terms(None), None, session.now, 0.0);
         return Ok(session.bundle(answers, header)?);
     }
-    let store = open_store(&args.places)?;
+    let store = OpenStore::open(&args.places, args.trust)?;
     Ok(session.evaluate(answers, None, session.now, &store)?)
 }
 

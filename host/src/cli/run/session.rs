@@ -6,6 +6,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use super::super::evidence::{Recollection, TrustArgs};
 use super::super::exit::Exit;
 use super::super::problem::Problem;
 use super::super::{LOCK_PATIENCE, Places, surroundings};
@@ -26,9 +27,9 @@ use crate::score::OutcomeClass;
 use crate::select::{Shard, Wanted};
 use crate::shard::{BundleHeader, BundleWriter};
 use crate::stage::stage;
-use crate::store::{AppendError, NotCommitted, Snapshot, StoreWriter};
+use crate::store::{AppendError, NotCommitted, Receipt, StoreWriter};
 use crate::utc::UtcMillis;
-use crate::verify::{State, verify};
+use crate::verify::{Verification, verify_store};
 
 /// The cases that a run takes.
 #[derive(Debug)]
@@ -97,7 +98,7 @@ fn failing_in(path: &Path, task_class: &TaskClassName) -> Result<BTreeSet<String
         let what = format!("the record `{}` is of `{}`, not of `{task_class}`", path.display(), record.task_class);
         return Err(Problem::new(Exit::UsageOrCap, what));
     }
-    let failing = record.report.cases.into_iter().filter(|case| !case.score.passed);
+    let failing = record.report.cases.into_iter().filter(|case| !case.score.fields().passed);
     Ok(failing.map(|case| case.case_id.as_str().to_owned()).collect())
 }
 
@@ -163,8 +164,10 @@ impl Session<'_> {
         };
         // Should the clock fail after the run, its start is the best that can be said.
         let clock = || surroundings::now().unwrap_or(self.now);
-        let OpenStore { store, known } = store;
-        let report = evaluate(&self.plan(answers), &setting, &rubric, store, known, &clock, &mut emit)?;
+        let known = &store.verified.snapshot;
+        let (report, receipt) =
+            evaluate(&self.plan(answers), &setting, &rubric, &store.store, known, &clock, &mut emit)?;
+        store.remember(&receipt).map_err(RunFailure::AfterCommit)?;
         match json_lines.finish() {
             Ok(()) => Ok(exit_of(&report)),
             Err(error) => {
@@ -214,25 +217,52 @@ impl Session<'_> {
 #[derive(Debug)]
 pub(in crate::cli) struct OpenStore {
     pub(in crate::cli) store: StoreWriter,
-    known: Snapshot,
+    pub(in crate::cli) verified: Verification,
+    recollection: Recollection,
 }
 
-/// Opens the store and checks its chains before anything is run: a broken chain is not continued.
-pub(in crate::cli) fn open_store(places: &Places) -> Result<OpenStore, Problem> {
-    let store = StoreWriter::open(&places.out, surroundings::user(), LOCK_PATIENCE).map_err(|error| {
-        Problem::new(Exit::HarnessError, format!("the store `{}` cannot be used", places.out.display()))
-            .caused_by(&error)
-    })?;
-    let checked = verify(store.reader(), &mut |_, _| {})
-        .map_err(|error| Problem::new(Exit::HarnessError, "the store cannot be read").caused_by(&error))?;
-    match checked.state() {
-        State::Ok | State::Incomplete => Ok(OpenStore { store, known: checked.snapshot }),
-        state => {
-            let findings: Vec<_> = checked.findings.iter().map(ToString::to_string).collect();
-            let what = format!("the evidence in `{}` is {state}: {}", places.out.display(), findings.join("; "));
-            Err(Problem::new(Exit::EvidenceBroken, what)
-                .hint("keep the store as it is for whoever investigates; start another with --out"))
+impl OpenStore {
+    /// Opens the store, finishes what a crash left in it, and checks it before anything is run: a broken chain is not
+    /// continued.
+    pub(in crate::cli) fn open(places: &Places, trust: TrustArgs) -> Result<Self, Problem> {
+        let recollection = Recollection::of(places, trust)?;
+        let store = StoreWriter::open(&places.out, surroundings::user(), LOCK_PATIENCE).map_err(|error| {
+            Problem::new(Exit::HarnessError, format!("the store `{}` cannot be used", places.out.display()))
+                .caused_by(&error)
+        })?;
+        store.finish().map_err(|error| {
+            Problem::new(Exit::HarnessError, "what a crash left cannot be finished").caused_by(&error)
+        })?;
+        let verified = verify_store(store.reader(), recollection.checks(), &mut |_, _| {})
+            .map_err(|error| Problem::new(Exit::HarnessError, "the store cannot be read").caused_by(&error))?;
+        if verified.is_sound() {
+            return Ok(Self { store, verified, recollection });
         }
+        let findings: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
+        let what =
+            format!("the evidence in `{}` is {}: {}", places.out.display(), verified.state(), findings.join("; "));
+        Err(Problem::new(Exit::EvidenceBroken, what)
+            .hint("keep the store as it is for whoever investigates; start another with --out"))
+    }
+
+    /// Says before the first case that a live run begins, so that nobody can report only the best of ten.
+    pub(in crate::cli) fn announce(&self, session: &Session<'_>) -> Result<Digest, Problem> {
+        let cases = session.chosen.names().len() as u64;
+        self.store
+            .announce(&session.bench.registration.task_class, session.now, cases)
+            .map_err(|error| Problem::new(Exit::HarnessError, "the run could not be announced").caused_by(&error))
+    }
+
+    /// Whether no record names this announcement of a run.
+    pub(in crate::cli) fn is_unfinished(&self, marker: Digest) -> bool {
+        self.verified.unfinished.iter().any(|started| started.digest == marker)
+    }
+
+    /// Remembers the record that was just committed as the newest one.
+    fn remember(&self, receipt: &Receipt) -> Result<(), Problem> {
+        let mut heads = self.verified.heads().clone();
+        heads.set(receipt.link.position.task_class.clone(), receipt.link.head());
+        self.recollection.advance(&self.verified, &heads)
     }
 }
 
