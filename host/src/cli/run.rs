@@ -41,6 +41,9 @@ pub(super) struct RunArgs {
     /// Make a stale cassette, or one that does not match its pin, a fault instead of a warning.
     #[arg(long)]
     strict_cassettes: bool,
+    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
+    #[arg(long, value_name = "DIR")]
+    input_root: Option<PathBuf>,
     /// Print only problems and the summary to stderr.
     #[arg(long, short)]
     quiet: bool,
@@ -51,7 +54,8 @@ pub(super) struct RunArgs {
 }
 
 pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
-    let root = open_bench_root(&args.places)?;
+    let root = super::open_bench_root(&args.places.bench_root)?;
+    let input_root = super::open_input_root(args.input_root.as_deref())?;
     let bench = load_bench(&root, &args.task_class)?;
     let names = select(bench.case_names(), &args.cases);
     if names.is_empty() {
@@ -69,6 +73,7 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
         names,
         cassettes: cassette_source(args.cassettes.as_deref())?,
         strict_cassettes: args.strict_cassettes,
+        input_root: &input_root,
         concurrency,
         today: now.date(),
     };
@@ -96,14 +101,6 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
             Err(Problem::new(Exit::HarnessError, what).caused_by(&error))
         }
     }
-}
-
-fn open_bench_root(places: &Places) -> Result<Folder, Problem> {
-    Folder::open_ambient(&places.bench_root).map_err(|error| {
-        let what = format!("the bench root {error}");
-        Problem::new(Exit::UsageOrCap, what)
-            .hint("run from the repository's root, or name the benches' folder with --bench-root")
-    })
 }
 
 fn prepare_rubric(bench: &Bench, concurrency: NonZeroUsize) -> Result<PreparedRubric, Problem> {

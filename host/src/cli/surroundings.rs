@@ -1,5 +1,6 @@
 //! What the process was started in: environment, clock, terminal. Read here, handed to everything else as values.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
@@ -91,4 +92,20 @@ pub(super) fn git_commit(folder: &Path) -> Option<GitCommit> {
     let output = Command::new("git").arg("-C").arg(folder).args(["rev-parse", "--verify", "HEAD"]).output().ok()?;
     let commit = output.status.success().then_some(String::from_utf8(output.stdout).ok()?)?;
     commit.trim_end().parse().ok()
+}
+
+/// Every file below `folder` that git tracks, relative to it; `None` outside of a repository.
+pub(super) fn git_tracked(folder: &Path) -> Option<BTreeSet<PathBuf>> {
+    git_paths(folder, &["ls-files", "-z"])
+}
+
+/// Every file below `folder` at a commit, relative to it.
+pub(super) fn git_files_at(folder: &Path, commit: &str) -> Option<BTreeSet<PathBuf>> {
+    git_paths(folder, &["ls-tree", "-r", "-z", "--name-only", "--end-of-options", commit])
+}
+
+fn git_paths(folder: &Path, arguments: &[&str]) -> Option<BTreeSet<PathBuf>> {
+    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
+    let path = |bytes: &[u8]| PathBuf::from(String::from_utf8_lossy(bytes).into_owned());
+    output.status.success().then(|| output.stdout.split(|byte| *byte == 0).map(path).collect())
 }
