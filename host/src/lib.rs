@@ -1,5 +1,6 @@
 //! eval-host scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 
+mod anchor;
 mod bench;
 mod chain;
 mod cli;
