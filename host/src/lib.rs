@@ -2,6 +2,7 @@
 
 mod anchor;
 mod bench;
+mod bundle;
 mod chain;
 mod cli;
 pub mod contract;
