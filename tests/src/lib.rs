@@ -1,7 +1,13 @@
-//! What the integration tests share: the project's root, and a bench and a store that a test may break.
+//! What the integration tests share: the project's root, a bench and a store that a test may break, and guests to break them
+//! with.
 
 mod command;
 mod workbench;
 
 pub use command::{Ended, Eval};
 pub use workbench::{Workbench, copy_tree, project_root};
+
+/// Components that a test can run: every file of `tests/guests/`, built by this crate's build script.
+pub mod guests {
+    include!(concat!(env!("OUT_DIR"), "/guests.rs"));
+}

@@ -73,7 +73,10 @@ impl Comparison<'_> {
         }
         let line = package.version.line();
         let in_line = moved.iter().find(|version| version.line() == line);
-        let too_far = in_line.is_none_or(|version| package.version > **version);
+        let too_far = match in_line {
+            Some(wanted) => package.version > **wanted,
+            None => moved.iter().any(|wanted| self.overshoots(package, wanted)),
+        };
         let anywhere_in_line = self.patched.reference.rules.bump == Bump::Line && in_line.is_some();
         if too_far && !anywhere_in_line {
             failures.insert(Failure::BumpTooLarge);
@@ -81,6 +84,12 @@ impl Comparison<'_> {
         if self.lowest_before(&package.name).is_some_and(|lowest| package.version < *lowest) {
             failures.insert(Failure::VersionDowngraded);
         }
+    }
+
+    /// Whether a version lies beyond the wanted one, and not merely because another copy of the package is there too.
+    fn overshoots(&self, package: &Package, wanted: &Version) -> bool {
+        let other_copy = |old: &Version| wanted < old && *old <= package.version;
+        *wanted < package.version && !of(self.before, &package.name).any(other_copy)
     }
 
     /// The versions of a package that the reference brings in.
@@ -96,17 +105,21 @@ impl Comparison<'_> {
     fn check_lines(&self, after: &Versions, failures: &mut Failures) {
         for name in names(self.reference).filter(|name| !self.moved_to(name).is_empty()) {
             let lines = |versions: &Versions| of(versions, name).map(Version::line).collect::<BTreeSet<Line>>();
-            let is = lines(after);
-            if !is.is_empty() && is != lines(self.reference) {
+            let (is, wanted) = (lines(after), lines(self.reference));
+            // A line that is in neither was caught already, and one that was left as it was is not a move.
+            if !is.is_empty() && is.is_subset(&wanted) && is != wanted {
                 failures.insert(Failure::BumpTooLarge);
             }
         }
     }
 
-    /// What the reference moves is moved: leaving half of a pair behind is no fix.
+    /// What the reference moves is moved, and what it adds is added: leaving half of a pair behind is no fix.
     fn check_complete(&self, after: &Versions, failures: &mut Failures) {
         for name in names(self.reference).filter(|name| !self.moved_to(name).is_empty()) {
-            if of(after, name).all(|version| of(self.before, name).any(|old| old == version)) {
+            let is_left = of(after, name).all(|version| of(self.before, name).any(|old| old == version));
+            // A package that is gone altogether is not left but removed.
+            let is_gone = of(after, name).next().is_none() && of(self.before, name).next().is_some();
+            if is_left && !is_gone {
                 failures.insert(Failure::IncompleteChange);
             }
         }

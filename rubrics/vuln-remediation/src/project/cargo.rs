@@ -32,6 +32,7 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
     lock.check_reachable(&manifest.name, &mut project);
     lock.check_against_registry(registry, &mut project);
     let features = features::enabled(&manifest, &lock, registry);
+    features::check_complete(&features, &lock, registry, &mut project);
     for (index, locked) in lock.packages.iter().enumerate().filter(|(_, locked)| locked.source.is_some()) {
         let version = Version::parse(Ecosystem::CratesIo, &locked.version).map_err(ProjectError::version(LOCK))?;
         project.packages.push(Package {

@@ -1,9 +1,9 @@
 //! PyPI: `pyproject.toml` (PEP 621), `requirements*.in`, `requirements*.txt`, `constraints*.txt` and `uv.lock`.
 //!
 //! A requirements file in which every line is an exact pin is the lock file of the manifests beside it, if there are any;
-//! alone, it is the manifest. What is installed is what pip would choose from the registry excerpt: for every package the
-//! highest version that all requirements admit, yanked ones only under an exact pin, pre-releases only where one is named
-//! or nothing else is left. Environment markers are taken to hold.
+//! alone, it is the manifest. What is installed is what the lock file pins, and else what pip would choose from the
+//! registry excerpt: for every package the highest version that all requirements admit, yanked ones only under an exact
+//! pin, pre-releases only where one is named or nothing else is left. Environment markers are taken to hold.
 
 mod lines;
 mod resolve;
@@ -141,6 +141,9 @@ fn asked(files: &Files) -> Asked {
     for pin in files.pins.values() {
         asked.roots.insert(pin.name.clone());
         asked.limit(&pin.name, pin.requirement.clone());
+        if let Some(version) = Version::parse(Ecosystem::PyPi, &pin.version).ok().filter(|_| files.has_lock) {
+            asked.locked.insert(pin.name.clone(), version);
+        }
     }
     asked
 }
@@ -225,17 +228,29 @@ mod tests {
         assert_eq!(installed(&project), [("requests", "2.32.2"), ("urllib3", "1.26.17")]);
     }
 
+    fn with_floor(floor: &str, lock: &str) -> Project {
+        let manifest = format!("[project]\nname = \"a\"\ndependencies = [\"requests>={floor}\"]\n");
+        read_all(&[("pyproject.toml", &manifest), ("requirements.txt", lock)])
+    }
+
     #[test]
     fn pins_beside_a_manifest_are_its_lock() {
-        let manifest = ("pyproject.toml", "[project]\nname = \"a\"\ndependencies = [\"requests>=2.31\"]\n");
-        let good = read_all(&[manifest, ("requirements.txt", "requests==2.31.0\nurllib3==1.26.17\n")]);
+        let good = with_floor("2.31", "requests==2.31.0\nurllib3==1.26.17\n");
         assert_eq!(good.problems, []);
         assert_eq!(good.requests.keys().collect::<Vec<_>>(), ["pyproject.toml/dependencies/requests"]);
-        let incomplete = read_all(&[manifest, ("requirements.txt", "requests==2.31.0\n")]);
+    }
+
+    #[test]
+    fn a_lock_that_lacks_a_package_is_a_mismatch() {
+        let incomplete = with_floor("2.31", "requests==2.31.0\n");
         assert!(matches!(&incomplete.problems[..], [Problem::LockMismatch(what)] if what.contains("urllib3")));
-        let below = ("pyproject.toml", "[project]\nname = \"a\"\ndependencies = [\"requests>=2.32\"]\n");
-        let stale = read_all(&[below, ("requirements.txt", "requests==2.31.0\nurllib3==1.26.17\n")]);
-        assert_eq!(stale.problems.len(), 1, "{:?}", stale.problems);
+    }
+
+    #[test]
+    fn a_lock_that_the_manifest_does_not_admit_is_a_mismatch_and_decides_all_the_same() {
+        let stale = with_floor("2.32", "requests==2.31.0\nurllib3==1.26.17\n");
+        assert!(matches!(&stale.problems[..], [Problem::LockMismatch(what)] if what.contains("requests")));
+        assert_eq!(installed(&stale)[0], ("requests", "2.31.0"));
     }
 
     #[test]

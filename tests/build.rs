@@ -1,0 +1,98 @@
+//! Builds the test guests into constants: `tests/guests/examples/*.rs` with cargo, `tests/guests/wat/*.wat` here.
+//!
+//! The guests have a target directory and an environment of their own, so that neither the flags of this build (coverage,
+//! sanitizers) nor its profile leak into them. Beside the constants a macro `for_each_guest!` is written, by which the tests
+//! make a guest without a test an error.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+const TARGET: &str = "wasm32-wasip2";
+
+/// What the inner cargo needs of the environment; everything else stays outside.
+const KEPT_VARIABLES: [&str; 11] = [
+    "PATH",
+    "HOME",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "TMPDIR",
+    "CARGO_NET_OFFLINE",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "http_proxy",
+    "https_proxy",
+];
+
+fn main() {
+    let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    for watched in ["src", "examples", "wat", "Cargo.toml", "Cargo.lock", "../../wit"] {
+        println!("cargo::rerun-if-changed={}", guests.join(watched).display());
+    }
+    let mut components = rust_guests(&guests, &out);
+    components.extend(text_guests(&guests, &out));
+    fs::write(out.join("guests.rs"), constants(&components)).expect("cargo's output directory is writable");
+}
+
+/// Guest names and the files of their components.
+type Components = BTreeMap<String, PathBuf>;
+
+fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let paths = entries.map(|entry| entry.expect("a directory entry").path());
+    paths.filter(|path| path.extension().is_some_and(|found| found == extension)).collect()
+}
+
+fn name(path: &Path) -> String {
+    path.file_stem().and_then(|stem| stem.to_str()).expect("guests have plain names").to_owned()
+}
+
+fn rust_guests(guests: &Path, out: &Path) -> Components {
+    let target = out.join("guests-target");
+    let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets it"));
+    cargo.env_clear().envs(KEPT_VARIABLES.iter().filter_map(|name| Some((*name, env::var_os(name)?))));
+    cargo.args(["build", "--release", "--locked", "--examples", "--target", TARGET]);
+    cargo.arg("--manifest-path").arg(guests.join("Cargo.toml")).arg("--target-dir").arg(&target);
+    let status = cargo.status().expect("cargo starts");
+    assert!(status.success(), "the test guests do not build; `rustup target add {TARGET}` may be missing");
+    let built = target.join(TARGET).join("release/examples");
+    let component = |source: PathBuf| {
+        let component = built.join(format!("{}.wasm", name(&source)));
+        assert!(component.exists(), "`{}` is not an `[[example]]` of tests/guests/Cargo.toml", source.display());
+        (name(&source), component)
+    };
+    files(&guests.join("examples"), "rs").into_iter().map(component).collect()
+}
+
+/// A text that is not a whole component or module holds what goes into the template of a rubric.
+fn text_guests(guests: &Path, out: &Path) -> Components {
+    let template = fs::read_to_string(guests.join("wat/rubric.wat.in")).expect("the template of a rubric");
+    let component = |source: PathBuf| {
+        let text = fs::read_to_string(&source).expect("a readable guest");
+        let whole = text.lines().any(|line| line.starts_with("(component") || line.starts_with("(module"));
+        let text = if whole { text } else { template.replace(";;MARKER;;", &text) };
+        let binary = wat::parse_str(text).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
+        let component = out.join(format!("{}.wat.wasm", name(&source)));
+        fs::write(&component, binary).expect("cargo's output directory is writable");
+        (name(&source), component)
+    };
+    files(&guests.join("wat"), "wat").into_iter().map(component).collect()
+}
+
+fn constants(components: &Components) -> String {
+    let constant = |(name, path): (&String, &PathBuf)| {
+        format!(
+            "/// `tests/guests`: `{name}`.\npub const {}: &[u8] = include_bytes!({path:?});\n",
+            name.to_uppercase()
+        )
+    };
+    let names: String = components.keys().map(|name| format!("            {name}\n")).collect();
+    format!(
+        "{}\n/// Hands the name of every guest to a macro.\n#[macro_export]\nmacro_rules! for_each_guest {{\n    \
+         ($with:ident) => {{\n        $with! {{\n{names}        }}\n    }};\n}}\n",
+        components.iter().map(constant).collect::<String>(),
+    )
+}

@@ -1,0 +1,40 @@
+//! Makes cheap host calls for ever, of the kind that is asked for, to spend the host's time rather than its own fuel.
+
+use eval_host_test_guests::wasip2::clocks::wall_clock;
+use eval_host_test_guests::wasip2::filesystem::types::{DescriptorFlags, OpenFlags, PathFlags};
+use eval_host_test_guests::wasip2::random::random::get_random_bytes;
+use eval_host_test_guests::{Answer, BenchCase, HarnessOutput, asked, create, root, rubric};
+
+rubric!(score);
+
+fn score(_: &BenchCase, output: &HarnessOutput) -> Answer {
+    let root = root();
+    let big = create(&root, "big").expect("there is room");
+    big.set_size(1 << 20).expect("there is room");
+    let deep = "d/".repeat(60);
+    for depth in 1..=60 {
+        root.create_directory_at(&"d/".repeat(depth)).expect("there is room");
+    }
+    loop {
+        match asked(output) {
+            "clock" => drop(wall_clock::resolution()),
+            "read" => drop(big.read(64 << 10, 0)),
+            "write" => drop(big.write(&[7; 4_096], 0)),
+            "random" => drop(get_random_bytes(64 << 10)),
+            "resize" => {
+                big.set_size(0).expect("less is always possible");
+                big.set_size(32 << 20).expect("there is room");
+            }
+            "list" => {
+                let listing = root.read_directory().expect("a directory");
+                while let Ok(Some(_)) = listing.read_directory_entry() {}
+            }
+            "walk" => drop(root.stat_at(PathFlags::empty(), &deep)),
+            "create" => {
+                drop(root.open_at(PathFlags::empty(), "f", OpenFlags::CREATE, DescriptorFlags::WRITE));
+                root.unlink_file_at("f").expect("just made");
+            }
+            other => panic!("no such call: {other}"),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+;; Divides by zero.
+(core module $module
+  (memory (export "memory") 1)
+  (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
+  (func (export "score") (param i32 i32 i32 i32 i32 i32 i32 i32 i32 f64 f64) (result i32)
+    (i32.div_u (i32.const 1) (i32.const 0))))
+(core instance $instance (instantiate $module))

@@ -1,0 +1,7 @@
+;; Asks for a WASI that is not granted yet.
+(import "wasi:random/random@0.3.0" (instance (export "ask" (func))))
+(core module $module
+  (memory (export "memory") 1)
+  (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
+  (func (export "score") (param i32 i32 i32 i32 i32 i32 i32 i32 i32 f64 f64) (result i32) (i32.const 0)))
+(core instance $instance (instantiate $module))

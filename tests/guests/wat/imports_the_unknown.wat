@@ -1,0 +1,7 @@
+;; Asks for an interface that this host has never heard of.
+(import "acme:oracle/answers@1.0.0" (instance (export "ask" (func))))
+(core module $module
+  (memory (export "memory") 1)
+  (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
+  (func (export "score") (param i32 i32 i32 i32 i32 i32 i32 i32 i32 f64 f64) (result i32) (i32.const 0)))
+(core instance $instance (instantiate $module))

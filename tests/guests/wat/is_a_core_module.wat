@@ -1,0 +1,2 @@
+;; What `wasm32-wasip1` builds.
+(module (func (export "score")))

@@ -1,0 +1,9 @@
+;; Traps in its start function.
+(core module $module
+  (memory (export "memory") 1)
+  (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
+  (func $start unreachable)
+  (start $start)
+  (func (export "score") (param i32 i32 i32 i32 i32 i32 i32 i32 i32 f64 f64) (result i32)
+    (i32.const 0)))
+(core instance $instance (instantiate $module))
