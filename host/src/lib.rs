@@ -1,6 +1,8 @@
 //! eval-host scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 
+mod anchor;
 mod bench;
+mod bundle;
 mod chain;
 mod cli;
 pub mod contract;
