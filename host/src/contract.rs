@@ -21,6 +21,16 @@ pub enum Disposition {
     Ambiguous,
 }
 
+impl Disposition {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Positive => "positive",
+            Self::Negative => "negative",
+            Self::Ambiguous => "ambiguous",
+        }
+    }
+}
+
 /// How hard the curators think a case is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -28,6 +38,16 @@ pub enum Difficulty {
     Easy,
     Medium,
     Hard,
+}
+
+impl Difficulty {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Easy => "easy",
+            Self::Medium => "medium",
+            Self::Hard => "hard",
+        }
+    }
 }
 
 /// Where a case comes from.

@@ -13,7 +13,7 @@ use crate::record::{EvalRunRecord, GitCommit, Mode, OutputKind, SCHEMA_VERSION, 
 use crate::report::{BenchRunReport, RunFacts, Selection, aggregate};
 use crate::sandbox::WASMTIME_VERSION;
 use crate::score::BenchScore;
-use crate::store::{AppendError, KeepObjectError, Snapshot, StoreWriter};
+use crate::store::{AppendError, KeepObjectError, Receipt, Snapshot, StoreWriter};
 use crate::sut::{CassetteKind, SutName};
 use crate::utc::UtcMillis;
 
@@ -45,7 +45,7 @@ pub(crate) fn evaluate(
     known: &Snapshot,
     clock: &dyn Fn() -> UtcMillis,
     emit: &mut dyn FnMut(&Event<'_>),
-) -> Result<BenchRunReport, EvaluateError> {
+) -> Result<(BenchRunReport, Receipt), EvaluateError> {
     let task_class = &plan.bench.registration.task_class;
     emit(&Event::RunStarted { task_class, selected: plan.names.len() });
     let intake = store.intake().map_err(EvaluateError::Keep)?;
@@ -77,7 +77,7 @@ pub(crate) fn evaluate(
         seq: receipt.link.position.seq,
         chain_begins: known.heads().get(task_class).is_none(),
     }));
-    Ok(report)
+    Ok((report, receipt))
 }
 
 fn record(

@@ -1,16 +1,21 @@
 //! eval-host scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 
+mod anchor;
 mod bench;
+mod bundle;
 mod chain;
 mod cli;
 pub mod contract;
 mod evaluation;
 mod event;
+mod fence;
 mod files;
+mod golden;
 pub mod ids;
 mod json;
 mod output;
 mod pipeline;
+mod promotion;
 mod record;
 mod report;
 mod rubric_build;

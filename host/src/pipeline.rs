@@ -20,7 +20,7 @@ use crate::files::Folder;
 use crate::ids::{CaseId, Digest};
 use crate::report::{CaseResult, FinishedCase, LoadErrorEntry};
 use crate::score::{BenchScore, CaseFault, OutcomeClass};
-use crate::stage::{StagedCase, stage};
+use crate::stage::{InputRoot, StagedCase, stage};
 use crate::sut::{Answer, Cassette, CassetteError, CassetteKind, SutName, read_cassette};
 
 /// Days after which a case should be looked at again.
@@ -51,6 +51,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) names: Vec<String>,
     pub(crate) cassettes: CassetteSource,
     pub(crate) strict_cassettes: bool,
+    pub(crate) input_root: &'a InputRoot,
     pub(crate) concurrency: NonZeroUsize,
     pub(crate) today: Date,
 }
@@ -185,7 +186,7 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
             Ok(folder) => folder,
             Err(entry) => return Ok(not_loaded(entry)),
         };
-        let staged = match stage(&folder) {
+        let staged = match stage(&folder, self.plan.input_root) {
             Ok(staged) => staged,
             Err(error) => return Ok(not_loaded(bench.load_error(name, &error))),
         };
@@ -293,7 +294,7 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
 }
 
 /// What a rubric wrote, as one object: a header per stream that says how much was kept and how much was cut off.
-fn log_object(scored: &Scored) -> Option<Vec<u8>> {
+pub(crate) fn log_object(scored: &Scored) -> Option<Vec<u8>> {
     let streams = [("stdout", &scored.stdout), ("stderr", &scored.stderr)];
     if streams.iter().all(|(_, stream)| **stream == CapturedStream::default()) {
         return None;

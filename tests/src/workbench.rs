@@ -59,12 +59,26 @@ impl Workbench {
         workbench
     }
 
+    /// Puts a component in place of a bench's rubric, with its pin.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be written.
+    pub fn replace_rubric(&self, task_class: &str, component: &[u8]) {
+        let bench = self.path().join("bench").join(task_class);
+        let pin = format!("{}  rubric.wasm\n", blake3::hash(component).to_hex());
+        fs::write(bench.join("rubric.wasm"), component).expect("the component");
+        fs::write(bench.join("rubric.wasm.blake3"), pin).expect("the pin");
+    }
+
     pub fn path(&self) -> &Path {
         self.temp.path()
     }
 
-    /// An eval-host command line in this folder.
+    /// An eval-host command line in this folder. Compiled rubrics are shared between tests, beside the binary, as they are
+    /// between an operator's runs.
     pub fn eval<const N: usize>(&self, args: [&str; N]) -> Eval {
-        Eval::new(&self.binary, self.path(), &self.path().join("home")).args(args)
+        let cache = self.binary.with_file_name("test-cache");
+        Eval::new(&self.binary, self.path(), &self.path().join("home")).env("XDG_CACHE_HOME", cache).args(args)
     }
 }

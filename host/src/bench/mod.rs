@@ -9,3 +9,4 @@ mod registration;
 mod strict_toml;
 
 pub(crate) use load::{Bench, CaseFolder, LoadBenchError, list_task_classes, load_bench};
+pub(crate) use registration::{PromotionMetric, Registration};

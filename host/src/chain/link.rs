@@ -126,10 +126,6 @@ impl Heads {
         self.0.iter().map(|(task_class, head)| (task_class, *head))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Where the next record of a task class goes.
     pub(crate) fn next(&self, store_id: StoreId, task_class: &TaskClassName) -> Position {
         let (seq, prev_hash) = match self.get(task_class) {

@@ -7,5 +7,5 @@
 mod link;
 mod walk;
 
-pub(crate) use link::{Heads, Link, Position, RecordFileName, StoreId, hash_of};
+pub(crate) use link::{Head, Heads, Link, Position, RecordFileName, StoreId, hash_of};
 pub(crate) use walk::{Break, Broken, Walk, walk};

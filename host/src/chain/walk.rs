@@ -44,24 +44,24 @@ pub(crate) struct Walk {
 }
 
 /// Walks every task class by its numbers, moves `heads` to where each ends, and gives every break in order.
-pub(crate) fn walk(store_id: StoreId, heads: &mut Heads, walk: Walk) -> Vec<Broken> {
+pub(crate) fn walk(store_id: StoreId, heads: &mut Heads, walk: &Walk) -> Vec<Broken> {
     let mut broken = Vec::new();
-    let mut classes: BTreeMap<TaskClassName, BTreeMap<u64, Vec<Link>>> = BTreeMap::new();
-    for link in walk.links {
+    let mut classes: BTreeMap<&TaskClassName, BTreeMap<u64, Vec<&Link>>> = BTreeMap::new();
+    for link in &walk.links {
         if link.position.store_id == store_id {
-            let seqs = classes.entry(link.position.task_class.clone()).or_default();
+            let seqs = classes.entry(&link.position.task_class).or_default();
             seqs.entry(link.position.seq).or_default().push(link);
         } else {
-            broken.push(at(&link, Break::ForeignStore { expected: store_id, found: link.position.store_id }));
+            broken.push(at(link, Break::ForeignStore { expected: store_id, found: link.position.store_id }));
         }
     }
     for (task_class, seqs) in classes {
-        let mut walker = Walker::new(heads.get(&task_class), &walk.damaged, &mut broken);
+        let mut walker = Walker::new(heads.get(task_class), &walk.damaged, &mut broken);
         for (seq, links) in seqs {
-            walker.step(&task_class, seq, links);
+            walker.step(task_class, seq, &links);
         }
         if let Some(head) = walker.head {
-            heads.set(task_class, head);
+            heads.set(task_class.clone(), head);
         }
     }
     broken
@@ -86,21 +86,21 @@ impl<'a> Walker<'a> {
         Self { head, next_seq, parents: vec![parent], damaged, broken }
     }
 
-    fn step(&mut self, task_class: &TaskClassName, seq: u64, links: Vec<Link>) {
+    fn step(&mut self, task_class: &TaskClassName, seq: u64, links: &[&Link]) {
         if seq < self.next_seq {
             let reached = self.next_seq - 1;
             self.broken.extend(links.iter().map(|link| at(link, Break::Late { reached })));
             return;
         }
         self.pass_gap(task_class, seq);
-        self.check_parents(&links);
-        if let [link] = links.as_slice() {
+        self.check_parents(links);
+        if let [link] = links {
             self.head = Some(link.head());
         } else {
-            let files = links.iter().map(Link::file_name).collect();
+            let files = links.iter().map(|link| link.file_name()).collect();
             self.report(task_class, seq, Break::Fork { files });
         }
-        self.parents = links.into_iter().map(|link| link.hash).collect();
+        self.parents = links.iter().map(|link| link.hash).collect();
         // A number that cannot be followed is no reason to stop looking at the other records.
         self.next_seq = seq.saturating_add(1);
     }
@@ -118,7 +118,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn check_parents(&mut self, links: &[Link]) {
+    fn check_parents(&mut self, links: &[&Link]) {
         let Some(expected) = self.parents.first().copied() else { return };
         for link in links.iter().filter(|link| !self.parents.contains(&link.position.prev_hash)) {
             self.broken.push(at(link, Break::Unlinked { expected, found: link.position.prev_hash }));
@@ -159,7 +159,7 @@ mod tests {
 
     fn breaks(links: Vec<Link>) -> Vec<(u64, String)> {
         let mut heads = Heads::default();
-        let broken = walk(STORE, &mut heads, Walk { links, damaged: BTreeSet::new() });
+        let broken = walk(STORE, &mut heads, &Walk { links, damaged: BTreeSet::new() });
         broken.into_iter().map(|broken| (broken.seq, broken.what.to_string())).collect()
     }
 
@@ -168,7 +168,7 @@ mod tests {
         let mut links = [chain("b", 5), chain("a", 3)].concat();
         links.reverse();
         let mut heads = Heads::default();
-        assert_eq!(walk(STORE, &mut heads, Walk { links, ..Walk::default() }), []);
+        assert_eq!(walk(STORE, &mut heads, &Walk { links, ..Walk::default() }), []);
         let ends: Vec<_> = heads.iter().map(|(class, head)| (class.as_str(), head.seq)).collect();
         assert_eq!(ends, [("a", 3), ("b", 5)]);
     }
@@ -178,7 +178,7 @@ mod tests {
         let links = chain("a", 9);
         let mut heads = Heads::default();
         for part in links.chunks(4) {
-            assert_eq!(walk(STORE, &mut heads, Walk { links: part.to_vec(), ..Walk::default() }), []);
+            assert_eq!(walk(STORE, &mut heads, &Walk { links: part.to_vec(), ..Walk::default() }), []);
         }
         assert_eq!(heads.get(&"a".parse().expect("a class")), Some(links[8].head()));
     }
@@ -223,9 +223,9 @@ mod tests {
     fn a_record_that_appears_behind_the_head_is_late() {
         let links = chain("a", 3);
         let mut heads = Heads::default();
-        walk(STORE, &mut heads, Walk { links: links.clone(), ..Walk::default() });
+        walk(STORE, &mut heads, &Walk { links: links.clone(), ..Walk::default() });
         let late = link("a", 2, links[0].hash, "late");
-        let broken = walk(STORE, &mut heads, Walk { links: vec![late], ..Walk::default() });
+        let broken = walk(STORE, &mut heads, &Walk { links: vec![late], ..Walk::default() });
         assert_eq!(broken[0].what, Break::Late { reached: 3 });
     }
 
@@ -234,7 +234,7 @@ mod tests {
         let mut links = chain("a", 4);
         let damaged = BTreeSet::from([(links[1].position.task_class.clone(), 2)]);
         links.remove(1);
-        assert_eq!(walk(STORE, &mut Heads::default(), Walk { links, damaged }), []);
+        assert_eq!(walk(STORE, &mut Heads::default(), &Walk { links, damaged }), []);
     }
 
     #[test]

@@ -4,7 +4,10 @@
 //! stdout carries data and nothing else; everything for people goes to stderr. Each command is a file with one entry
 //! function.
 
+mod evidence;
 mod exit;
+mod fence;
+mod list;
 mod printer;
 mod problem;
 mod rubric;
@@ -12,14 +15,18 @@ mod run;
 mod surroundings;
 mod verify;
 
-use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::files::Folder;
+use crate::stage::InputRoot;
 use exit::Exit;
+use problem::Problem;
 
 /// Scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 #[derive(Debug, Parser)]
@@ -45,6 +52,10 @@ enum Command {
     Run(run::RunArgs),
     /// Check the chained records of a store.
     Verify(verify::VerifyArgs),
+    /// Check that every bench is complete and in order; answers all gaps at once.
+    Fence(fence::FenceArgs),
+    /// List the task classes, their tiers, their cases and when they were last run.
+    List(list::ListArgs),
     /// For rubric authors.
     #[command(subcommand)]
     Rubric(rubric::RubricCommand),
@@ -73,6 +84,8 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(args),
         Command::Verify(args) => verify::verify(&args),
+        Command::Fence(args) => fence::fence(&args),
+        Command::List(args) => list::list(&args),
         Command::Rubric(command) => rubric::rubric(command),
     };
     match result {
@@ -89,4 +102,31 @@ pub fn main() -> ExitCode {
 fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     if error.use_stderr() { Exit::UsageOrCap.into() } else { Exit::Ok.into() }
+}
+
+fn open_bench_root(path: &Path) -> Result<Folder, Problem> {
+    Folder::open_ambient(path).map_err(|error| {
+        Problem::new(Exit::UsageOrCap, format!("the bench root {error}"))
+            .hint("run from the repository's root, or name the benches' folder with --bench-root")
+    })
+}
+
+fn open_input_root(path: Option<&Path>) -> Result<InputRoot, Problem> {
+    let open = |path| Folder::open_ambient(path);
+    let folder = path.map(open).transpose();
+    let failed = |error| Problem::new(Exit::UsageOrCap, format!("the input root {error}"));
+    Ok(InputRoot(folder.map_err(failed)?))
+}
+
+/// Reads a file that the user named, at most `most` bytes of it.
+fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, Problem> {
+    let failed = |error: io::Error| {
+        Problem::new(Exit::UsageOrCap, format!("`{}` cannot be read", path.display())).caused_by(&error)
+    };
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    if bytes.len() as u64 > most {
+        return Err(Problem::new(Exit::UsageOrCap, format!("`{}` has more than {most} bytes", path.display())));
+    }
+    Ok(bytes)
 }

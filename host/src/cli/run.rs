@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::evidence::{Recollection, TrustArgs};
 use super::exit::Exit;
 use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places, surroundings};
@@ -20,8 +21,8 @@ use crate::report::BenchRunReport;
 use crate::sandbox::PreparedRubric;
 use crate::score::OutcomeClass;
 use crate::select::select;
-use crate::store::{AppendError, NotCommitted, Snapshot, StoreWriter};
-use crate::verify::{State, verify};
+use crate::store::{AppendError, NotCommitted, StoreWriter};
+use crate::verify::{Verification, verify_store};
 
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
@@ -40,15 +41,21 @@ pub(super) struct RunArgs {
     /// Make a stale cassette, or one that does not match its pin, a fault instead of a warning.
     #[arg(long)]
     strict_cassettes: bool,
+    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
+    #[arg(long, value_name = "DIR")]
+    input_root: Option<PathBuf>,
     /// Print only problems and the summary to stderr.
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    trust: TrustArgs,
     #[command(flatten)]
     places: Places,
 }
 
 pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
-    let root = open_bench_root(&args.places)?;
+    let root = super::open_bench_root(&args.places.bench_root)?;
+    let input_root = super::open_input_root(args.input_root.as_deref())?;
     let bench = load_bench(&root, &args.task_class)?;
     let names = select(bench.case_names(), &args.cases);
     if names.is_empty() {
@@ -58,13 +65,15 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
     }
     let concurrency = args.concurrency.unwrap_or_else(surroundings::cores);
     let rubric = prepare_rubric(&bench, concurrency)?;
-    let (store, known) = open_store(&args.places)?;
+    let recollection = Recollection::of(&args.places, args.trust)?;
+    let (store, verified) = open_store(&args.places, &recollection)?;
     let now = surroundings::now()?;
     let plan = Plan {
         bench: &bench,
         names,
         cassettes: cassette_source(args.cassettes.as_deref())?,
         strict_cassettes: args.strict_cassettes,
+        input_root: &input_root,
         concurrency,
         today: now.date(),
     };
@@ -81,7 +90,10 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
     };
     // Should the clock fail after the run, its start is the best that can be said.
     let clock = || surroundings::now().unwrap_or(now);
-    let report = evaluate(&plan, &setting, &rubric, &store, &known, &clock, &mut emit)?;
+    let (report, receipt) = evaluate(&plan, &setting, &rubric, &store, &verified.snapshot, &clock, &mut emit)?;
+    let mut heads = verified.heads().clone();
+    heads.set(args.task_class.clone(), receipt.link.head());
+    recollection.advance(&verified, &heads)?;
     match json_lines.finish() {
         Ok(()) => Ok(exit_of(&report)),
         Err(error) => {
@@ -89,14 +101,6 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
             Err(Problem::new(Exit::HarnessError, what).caused_by(&error))
         }
     }
-}
-
-fn open_bench_root(places: &Places) -> Result<Folder, Problem> {
-    Folder::open_ambient(&places.bench_root).map_err(|error| {
-        let what = format!("the bench root {error}");
-        Problem::new(Exit::UsageOrCap, what)
-            .hint("run from the repository's root, or name the benches' folder with --bench-root")
-    })
 }
 
 fn prepare_rubric(bench: &Bench, concurrency: NonZeroUsize) -> Result<PreparedRubric, Problem> {
@@ -108,23 +112,25 @@ fn prepare_rubric(bench: &Bench, concurrency: NonZeroUsize) -> Result<PreparedRu
     Ok(rubric.prepare(bench.registration.limits))
 }
 
-/// Opens the store and checks its chains before anything is run: a broken chain is not continued.
-fn open_store(places: &Places) -> Result<(StoreWriter, Snapshot), Problem> {
+/// Opens the store, finishes what a crash left in it, and checks it before anything is run: a broken chain is not
+/// continued.
+fn open_store(places: &Places, recollection: &Recollection) -> Result<(StoreWriter, Verification), Problem> {
     let store = StoreWriter::open(&places.out, surroundings::user(), LOCK_PATIENCE).map_err(|error| {
         Problem::new(Exit::HarnessError, format!("the store `{}` cannot be used", places.out.display()))
             .caused_by(&error)
     })?;
-    let checked = verify(store.reader(), &mut |_, _| {})
+    store
+        .finish()
+        .map_err(|error| Problem::new(Exit::HarnessError, "what a crash left cannot be finished").caused_by(&error))?;
+    let verified = verify_store(store.reader(), recollection.checks(), &mut |_, _| {})
         .map_err(|error| Problem::new(Exit::HarnessError, "the store cannot be read").caused_by(&error))?;
-    match checked.state() {
-        State::Ok | State::Incomplete => Ok((store, checked.snapshot)),
-        state => {
-            let findings: Vec<_> = checked.findings.iter().map(ToString::to_string).collect();
-            let what = format!("the evidence in `{}` is {state}: {}", places.out.display(), findings.join("; "));
-            Err(Problem::new(Exit::EvidenceBroken, what)
-                .hint("keep the store as it is for whoever investigates; start another with --out"))
-        }
+    if verified.is_sound() {
+        return Ok((store, verified));
     }
+    let findings: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
+    let what = format!("the evidence in `{}` is {}: {}", places.out.display(), verified.state(), findings.join("; "));
+    Err(Problem::new(Exit::EvidenceBroken, what)
+        .hint("keep the store as it is for whoever investigates; start another with --out"))
 }
 
 fn cassette_source(folder: Option<&Path>) -> Result<CassetteSource, Problem> {

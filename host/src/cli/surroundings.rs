@@ -1,5 +1,6 @@
 //! What the process was started in: environment, clock, terminal. Read here, handed to everything else as values.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
@@ -21,6 +22,11 @@ use crate::utc::UtcMillis;
 /// The current time. A record's order never depends on it.
 pub(super) fn now() -> Result<UtcMillis, Problem> {
     UtcMillis::new(Timestamp::now()).map_err(|error| Problem::from_error(Exit::HarnessError, &error))
+}
+
+/// Whether this runs in continuous integration, where nobody is there to be asked.
+pub(super) fn is_ci() -> bool {
+    env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
 }
 
 /// Who runs this: the owner of a store must be the same.
@@ -59,11 +65,17 @@ pub(super) fn cache_dir() -> Option<PathBuf> {
 /// The sandbox of this process, for at most `workers` cases at a time. Code that was compiled before is taken from the
 /// user's cache; without a home there is none, and every load compiles.
 pub(super) fn sandbox(workers: NonZeroUsize) -> Result<Sandbox, Problem> {
-    let config = SandboxConfig {
-        backend: Backend::Native,
-        workers: NonZeroU32::try_from(workers).unwrap_or(NonZeroU32::MAX),
-        compile_cache: cache_dir(),
-    };
+    sandbox_with(workers, cache_dir())
+}
+
+/// A sandbox for a verifier, which believes nothing that was compiled before.
+pub(super) fn sandbox_without_cache(workers: NonZeroUsize) -> Result<Sandbox, Problem> {
+    sandbox_with(workers, None)
+}
+
+fn sandbox_with(workers: NonZeroUsize, compile_cache: Option<PathBuf>) -> Result<Sandbox, Problem> {
+    let workers = NonZeroU32::try_from(workers).unwrap_or(NonZeroU32::MAX);
+    let config = SandboxConfig { backend: Backend::Native, workers, compile_cache };
     Sandbox::new(&config).map_err(|error| Problem::from_error(Exit::HarnessError, &error))
 }
 
@@ -80,4 +92,20 @@ pub(super) fn git_commit(folder: &Path) -> Option<GitCommit> {
     let output = Command::new("git").arg("-C").arg(folder).args(["rev-parse", "--verify", "HEAD"]).output().ok()?;
     let commit = output.status.success().then_some(String::from_utf8(output.stdout).ok()?)?;
     commit.trim_end().parse().ok()
+}
+
+/// Every file below `folder` that git tracks, relative to it; `None` outside of a repository.
+pub(super) fn git_tracked(folder: &Path) -> Option<BTreeSet<PathBuf>> {
+    git_paths(folder, &["ls-files", "-z"])
+}
+
+/// Every file below `folder` at a commit, relative to it.
+pub(super) fn git_files_at(folder: &Path, commit: &str) -> Option<BTreeSet<PathBuf>> {
+    git_paths(folder, &["ls-tree", "-r", "-z", "--name-only", "--end-of-options", commit])
+}
+
+fn git_paths(folder: &Path, arguments: &[&str]) -> Option<BTreeSet<PathBuf>> {
+    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
+    let path = |bytes: &[u8]| PathBuf::from(String::from_utf8_lossy(bytes).into_owned());
+    output.status.success().then(|| output.stdout.split(|byte| *byte == 0).map(path).collect())
 }

@@ -1,51 +1,230 @@
 //! `eval-host verify`: walks every chain from its first record and names what is wrong.
 
-use clap::Args;
+use std::num::NonZeroUsize;
 
+use clap::Args;
+use serde::Serialize;
+
+use super::evidence::{Recollection, TrustArgs, exit_of};
 use super::exit::Exit;
 use super::printer::Printer;
 use super::problem::Problem;
-use super::{LOCK_PATIENCE, Places};
+use super::{LOCK_PATIENCE, Places, surroundings};
+use crate::chain::Link;
 use crate::ids::TaskClassName;
-use crate::store::StoreReader;
-use crate::verify::{State, Verification, verify as verify_store};
+use crate::sandbox::WASMTIME_VERSION;
+use crate::store::{Evidence, OpenStoreError, StoreReader, StoreWriter};
+use crate::utc::UtcMillis;
+use crate::verify::{Finding, Problem as Wrong, Replay, ReplaySettings, State, Verification, replay, verify_store};
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
     /// Report on one task class only; every chain is walked all the same.
     #[arg(long, value_name = "NAME")]
     task_class: Option<TaskClassName>,
+    /// Replay only records that were finished at or after this time; every chain is walked all the same.
+    #[arg(long, value_name = "ISO")]
+    since: Option<Since>,
+    /// Score every case of every record again, from the objects alone, and demand the same bytes.
+    #[arg(long)]
+    replay: bool,
+    /// How many cases to score at once [default: the number of cores].
+    #[arg(long, short = 'j', value_name = "N")]
+    concurrency: Option<NonZeroUsize>,
+    #[command(flatten)]
+    trust: TrustArgs,
     #[command(flatten)]
     places: Places,
 }
 
-pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
-    let cannot = || format!("the store `{}` cannot be verified", args.places.out.display());
-    let store = StoreReader::open(&args.places.out, LOCK_PATIENCE).map_err(|error| {
-        Problem::new(Exit::EvidenceBroken, cannot()).caused_by(&error).hint("name the store with --out")
-    })?;
-    let mut checked = verify_store(&store, &mut |_, _| {})
-        .map_err(|error| Problem::new(Exit::EvidenceBroken, cannot()).caused_by(&error))?;
-    if let Some(task_class) = &args.task_class {
-        checked.limit_to(task_class);
+/// A day or a moment in UTC.
+#[derive(Debug, Clone, Copy)]
+struct Since(UtcMillis);
+
+impl std::str::FromStr for Since {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let day = text.parse::<jiff::civil::Date>().ok();
+        let midnight = day.and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC).ok()).map(|zoned| zoned.timestamp());
+        let timestamp = match midnight {
+            Some(timestamp) if text.len() == 10 => timestamp,
+            _ => text.parse().map_err(|_| "say it like `2026-11-16` or `2026-11-16T09:30:00Z`".to_owned())?,
+        };
+        UtcMillis::new(timestamp).map(Self).map_err(|error| error.to_string())
     }
-    report(&checked)
 }
 
-fn report(checked: &Verification) -> Result<Exit, Problem> {
+pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
+    let recollection = Recollection::of(&args.places, args.trust)?;
+    let store = match StoreReader::open(&args.places.out, LOCK_PATIENCE) {
+        Ok(store) => store,
+        Err(error) => return no_store(args, &recollection, &error),
+    };
+    let mut verification = verify_and_finish(args, &recollection, &store)?;
+    let replayed = match args.replay {
+        true => Some(replay_all(args, &store, &mut verification)?),
+        false => None,
+    };
+    if verification.is_sound() {
+        recollection.advance(&verification, verification.heads())?;
+    }
+    if let Some(task_class) = &args.task_class {
+        verification.limit_to(task_class);
+    }
+    report(&verification, replayed.as_ref())
+}
+
+/// A store that is not there, or is none. Where one was seen before, that is a finding and not a typing error.
+fn no_store(args: &VerifyArgs, recollection: &Recollection, error: &OpenStoreError) -> Result<Exit, Problem> {
+    let state = match error {
+        OpenStoreError::Missing { .. } if recollection.remembers() => State::Tampered,
+        error => error.state(),
+    };
+    let what = format!("the store `{}` is {state}", args.places.out.display());
+    let hint = match state {
+        State::Tampered => "it was seen on this machine before, or its files say that it is one",
+        _ => "name the store with --out",
+    };
+    Err(Problem::new(Exit::EvidenceBroken, what).caused_by(error).hint(hint))
+}
+
+/// Walks the store. What a crash left is finished where that is possible, and the store is walked again then.
+fn verify_and_finish(
+    args: &VerifyArgs,
+    recollection: &Recollection,
+    store: &StoreReader,
+) -> Result<Verification, Problem> {
+    let failed = |error: &dyn std::error::Error| {
+        let what = format!("the store `{}` cannot be verified", args.places.out.display());
+        Problem::new(Exit::EvidenceBroken, what).caused_by(error)
+    };
+    let walk = || verify_store(store, recollection.checks(), &mut |_, _| {}).map_err(|error| failed(&error));
+    let verification = walk()?;
+    let is_draft = |finding: &Finding| matches!(finding.problem, Wrong::Draft);
+    if verification.state() != State::Incomplete || !verification.findings.iter().any(is_draft) {
+        return Ok(verification);
+    }
+    // A store of somebody else, or one that cannot be written, is judged as it is.
+    let Ok(writer) = StoreWriter::open_existing(&args.places.out, surroundings::user(), LOCK_PATIENCE) else {
+        return Ok(verification);
+    };
+    let ends = writer.finish().map_err(|error| failed(&error))?;
+    let mut verification = walk()?;
+    verification.add(ends.into_iter().map(Finding::from));
+    Ok(verification)
+}
+
+fn replay_all(args: &VerifyArgs, store: &dyn Evidence, verification: &mut Verification) -> Result<Replay, Problem> {
+    let workers = args.concurrency.unwrap_or_else(surroundings::cores);
+    let sandbox = surroundings::sandbox_without_cache(workers)?;
+    let settings = ReplaySettings { loader: &sandbox, wasmtime_version: WASMTIME_VERSION, workers };
+    let select = |link: &Link| {
+        args.task_class.as_ref().is_none_or(|class| *class == link.position.task_class)
+            && args.since.is_none_or(|since| link.finished_at >= since.0)
+    };
+    let mut replayed = replay(store, verification, settings, &select, &mut |_, _| {});
+    verification.add(std::mem::take(&mut replayed.findings));
+    Ok(replayed)
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    kind: &'static str,
+    state: &'static str,
+    findings: Vec<FindingLine<'a>>,
+    classes: Vec<ClassLine<'a>>,
+    replay: Option<ReplayLine>,
+}
+
+#[derive(Serialize)]
+struct FindingLine<'a> {
+    state: &'static str,
+    task_class: Option<&'a TaskClassName>,
+    seq: Option<u64>,
+    file: Option<&'a str>,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct ClassLine<'a> {
+    task_class: &'a TaskClassName,
+    records: u64,
+    head: Option<String>,
+    unfinished: usize,
+}
+
+#[derive(Serialize)]
+struct ReplayLine {
+    records: u64,
+    replayed: u64,
+    nothing_to_replay: u64,
+    other_fuel: u64,
+}
+
+fn report(verification: &Verification, replayed: Option<&Replay>) -> Result<Exit, Problem> {
     let mut printer = Printer::stdio();
-    let state = checked.state();
-    for finding in &checked.findings {
+    let state = verification.state();
+    for finding in &verification.findings {
         printer.tell(&format!("{}: {finding}", finding.state()));
     }
-    for (task_class, summary) in &checked.classes {
-        printer.tell(&format!("{task_class}: {} records", summary.records));
+    let classes = class_lines(verification);
+    for class in &classes {
+        printer.tell(&format!("{}: {} records, {} unfinished runs", class.task_class, class.records, class.unfinished));
+    }
+    if let Some(replayed) = replayed {
+        printer.tell(&told(replayed));
     }
     printer.tell(state.as_str());
-    printer.data(&serde_json::json!({
-        "kind": "verification",
-        "state": state.as_str(),
-        "findings": checked.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    }));
-    printer.finish(if state == State::Ok { Exit::Ok } else { Exit::EvidenceBroken })
+    printer.data(&Line {
+        kind: "verification",
+        state: state.as_str(),
+        findings: verification.findings.iter().map(finding_line).collect(),
+        classes,
+        replay: replayed.map(|replayed| ReplayLine {
+            records: replayed.records,
+            replayed: replayed.replayed,
+            nothing_to_replay: replayed.nothing_to_replay,
+            other_fuel: replayed.other_fuel,
+        }),
+    });
+    printer.finish(exit_of(state))
+}
+
+fn told(replayed: &Replay) -> String {
+    let mut text = format!(
+        "replayed {} cases of {} records; {} more had nothing to replay",
+        replayed.replayed, replayed.records, replayed.nothing_to_replay
+    );
+    if replayed.other_fuel > 0 {
+        text += &format!("; {} used other fuel under this version of wasmtime", replayed.other_fuel);
+    }
+    text
+}
+
+fn class_lines(verification: &Verification) -> Vec<ClassLine<'_>> {
+    let unfinished = |class: &TaskClassName| {
+        verification.unfinished.iter().filter(|started| started.marker.task_class == *class).count()
+    };
+    let line = |(task_class, summary)| ClassLine {
+        task_class,
+        records: summary_records(summary),
+        head: verification.heads().get(task_class).map(|head| head.hash.to_string()),
+        unfinished: unfinished(task_class),
+    };
+    verification.classes.iter().map(line).collect()
+}
+
+fn summary_records(summary: &crate::verify::ClassSummary) -> u64 {
+    summary.records
+}
+
+fn finding_line(finding: &Finding) -> FindingLine<'_> {
+    FindingLine {
+        state: finding.state().as_str(),
+        task_class: finding.task_class.as_ref(),
+        seq: finding.seq,
+        file: finding.file.as_deref(),
+        message: finding.to_string(),
+    }
 }

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use crate::chain::{Link, Position, StoreId, hash_of};
 use crate::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName};
@@ -139,16 +141,42 @@ pub(crate) struct EvalRunRecord<S> {
 /// A record as it was read back.
 pub(crate) type RecordedRun = EvalRunRecord<RecordedScore>;
 
-/// A score as a record states it. It has the shape of a `BenchScore` and none of its authority.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A score as a record states it: the exact text, and what it says. It has the shape of a `BenchScore` and none of its
+/// authority.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RecordedScore {
+    text: Box<str>,
+    fields: ScoreFields,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScoreFields {
     pub(crate) passed: bool,
     pub(crate) score: f64,
     pub(crate) breakdown: BTreeMap<String, f64>,
     pub(crate) failure_modes: Vec<String>,
     pub(crate) cost_usd: f64,
     pub(crate) duration_seconds: f64,
+}
+
+impl RecordedScore {
+    /// The text as it stands in the record, to compare with.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn fields(&self) -> &ScoreFields {
+        &self.fields
+    }
+}
+
+impl<'de> Deserialize<'de> for RecordedScore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let fields = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+        Ok(Self { text: raw.get().into(), fields })
+    }
 }
 
 /// Why bytes are no record.
@@ -279,11 +307,11 @@ mod tests {
         let bytes = bytes();
         let (record, link) = RecordedRun::read(&bytes).expect("a record");
         assert_eq!(link.hash, hash_of(&bytes));
-        assert_eq!(record.report.cases[0].score.score.to_bits(), (1.0_f64 / 3.0).to_bits());
-        assert_eq!(record.report.cases[0].score.breakdown["fixed"].to_bits(), (0.1_f64 + 0.2).to_bits());
-        let mut again = serde_json::to_vec(&record).expect("it serialises");
-        again.push(b'\n');
-        assert_eq!(again, bytes);
+        let score = &record.report.cases[0].score;
+        assert_eq!(score.fields().score.to_bits(), (1.0_f64 / 3.0).to_bits());
+        assert_eq!(score.fields().breakdown["fixed"].to_bits(), (0.1_f64 + 0.2).to_bits());
+        let text = String::from_utf8(bytes).expect("text");
+        assert!(text.contains(&format!("\"score\":{},\"fuel_used\"", score.text())), "{text}");
     }
 
     #[test]

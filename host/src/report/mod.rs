@@ -6,6 +6,8 @@
 
 mod statistics;
 
+pub(crate) use statistics::{exact_mean, lower_bound_95};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -111,7 +113,7 @@ pub(crate) fn aggregate(
     finished.sort_by(|a, b| a.result.case_id.cmp(&b.result.case_id));
     let attempted = || finished.iter().filter(|case| case.result.outcome != OutcomeClass::Skipped);
     let attempted_count = attempted().count() as u64;
-    let mean_score = statistics::exact_mean(attempted().map(|case| case.result.score.score()))?;
+    let mean_score = exact_mean(attempted().map(|case| case.result.score.score()))?;
     let mut outcomes: BTreeMap<_, u64> = OutcomeClass::ALL.map(|class| (class, 0)).into();
     for case in &finished {
         *outcomes.entry(case.result.outcome).or_default() += 1;
@@ -123,7 +125,7 @@ pub(crate) fn aggregate(
         outcomes,
         passed_count: attempted().filter(|case| case.result.score.passed()).count() as u64,
         mean_score,
-        lower_bound_95: statistics::lower_bound_95(mean_score, attempted_count),
+        lower_bound_95: lower_bound_95(mean_score, attempted_count),
         total_cost_usd: finished.iter().map(|case| case.spent_usd).sum::<f64>() + 0.0,
         recorded_cost_usd: finished.iter().map(|case| case.recorded_usd).sum::<f64>() + 0.0,
         block_severity_failure_modes: finished.iter().flat_map(|case| block_modes(case, block)).collect(),
@@ -145,21 +147,28 @@ fn block_modes(case: &FinishedCase, block: &BTreeSet<String>) -> Vec<String> {
 }
 
 impl BenchRunReport {
-    /// SHA-256 over the task class, the sorted case ids and their BenchScore JSONs, each with its length before it: the same
-    /// scores give the same id for two engineers on two machines.
     pub(crate) fn run_id(&self, task_class: &TaskClassName) -> RunId {
-        let mut hasher = Sha256::new();
-        let mut feed = |bytes: &[u8]| {
-            hasher.update((bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
-        };
-        feed(task_class.as_str().as_bytes());
-        for case in &self.cases {
-            feed(case.case_id.as_str().as_bytes());
-            feed(&case.score.to_json());
-        }
-        RunId::from_bytes(hasher.finalize().into())
+        run_id(task_class, self.cases.iter().map(|case| (&case.case_id, case.score.to_json())))
     }
+}
+
+/// SHA-256 over the task class, the sorted case ids and their BenchScore JSONs, each with its length before it: the same
+/// scores give the same id for two engineers on two machines.
+pub(crate) fn run_id<'a>(
+    task_class: &TaskClassName,
+    cases: impl Iterator<Item = (&'a CaseId, impl AsRef<[u8]>)>,
+) -> RunId {
+    let mut hasher = Sha256::new();
+    let mut feed = |bytes: &[u8]| {
+        hasher.update((bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    feed(task_class.as_str().as_bytes());
+    for (case_id, score) in cases {
+        feed(case_id.as_str().as_bytes());
+        feed(score.as_ref());
+    }
+    RunId::from_bytes(hasher.finalize().into())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const LN_20: f64 = 2.995_732_273_553_991;
 const HALVINGS: u32 = 200;
 
 /// The mean of scores in [0, 1], rounded once, to nearest and ties to even. `None` for no scores.
-pub(super) fn exact_mean(scores: impl IntoIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn exact_mean(scores: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sum = [0_u64; LIMBS];
     let mut count = 0_u64;
     for score in scores {
@@ -91,7 +91,7 @@ fn bits_from(number: &[u64; LIMBS], index: usize) -> u64 {
 
 /// The one-sided 95 % lower confidence bound of the mean of `count` scores in [0, 1], by the Chernoff-Hoeffding bound in its
 /// KL form: the smallest p with `count · KL(mean ‖ p) <= ln 20`. It holds for any distribution and any count.
-pub(super) fn lower_bound_95(mean: f64, count: u64) -> f64 {
+pub(crate) fn lower_bound_95(mean: f64, count: u64) -> f64 {
     let fits = |p: f64| count as f64 * divergence(mean, p) <= LN_20;
     if fits(0.0) {
         return 0.0;

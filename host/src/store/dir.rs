@@ -216,6 +216,19 @@ impl Dir {
     }
 }
 
+/// Replaces a file by another content, durably: after a crash it has the one or the other. The caller has locked the
+/// directory, so that a draft which is there already is a crash's.
+pub(crate) fn replace_file(dir: &Dir, name: &str, bytes: &[u8]) -> Result<(), FileError> {
+    let draft = format!(".tmp-{name}");
+    if dir.stat_of(&draft)?.is_some() {
+        dir.unlink(&draft)?;
+    }
+    let file = dir.write_new(&draft, bytes)?;
+    sync_file(&file, &dir.path.join(&draft))?;
+    dir.rename_over(&draft, name)?;
+    dir.sync()
+}
+
 /// Makes the bytes of a file durable.
 pub(super) fn sync_file(file: &File, path: &Path) -> Result<(), FileError> {
     sync_fd(file.as_fd(), path)

@@ -80,6 +80,11 @@ pub(crate) fn lock(dir: &Dir, share: Share, patience: Duration) -> Result<Lock, 
     }
 }
 
+/// Locks a directory against everybody else.
+pub(crate) fn lock_alone(dir: &Dir, patience: Duration) -> Result<Lock, LockError> {
+    lock(dir, Share::Nobody, patience)
+}
+
 /// Fails if the directory's path does not lead to it any more: then another process may be writing what is taken for it.
 pub(crate) fn check_in_place(dir: &Dir) -> Result<(), LockError> {
     let here = dir.stat()?;

@@ -5,6 +5,7 @@
 //! <store>/runs/        one file per record, never changed and never removed
 //! <store>/objects/     by BLAKE3 and once: rubrics, registrations, cases, outputs, logs
 //! <store>/started/     markers of live runs, written before their first case
+//! <store>/unfinished/  what crashes left of records that could not be finished
 //! <store>/staging/     objects on their way in, a folder per run; what a crash left there is no evidence
 //! ```
 //!
@@ -14,17 +15,23 @@
 //! `renameat2`, `syncfs` and `O_PATH`.
 
 mod dir;
+mod finish;
 mod intake;
 mod lock;
 mod objects;
 mod open;
 mod reader;
+mod started;
 mod writer;
 
-pub(crate) use dir::{Dir, FileError, Missing, ReadFileError};
-pub(crate) use intake::{Intake, KeepObjectError};
-pub(crate) use lock::LockError;
-pub(crate) use objects::ReadObjectError;
-pub(crate) use open::OpenStoreError;
-pub(crate) use reader::{Scan, Seen, Snapshot, StoreReader};
+pub(crate) use dir::{Dir, FileError, Missing, ReadFileError, replace_file};
+pub(crate) use finish::{DraftEnd, FinishedDraft};
+#[cfg(test)]
+pub(crate) use intake::Intake;
+pub(crate) use intake::KeepObjectError;
+pub(crate) use lock::{LockError, lock_alone};
+pub(crate) use objects::{MOST_OBJECT_BYTES, ReadObjectError};
+pub(crate) use open::{IDENTITY, OpenStoreError, encode_identity, parse_identity};
+pub(crate) use reader::{Evidence, Seen, Snapshot, StoreReader, scan};
+pub(crate) use started::{ReadMarkerError, Started};
 pub(crate) use writer::{AppendError, NotCommitted, Receipt, StoreWriter};

@@ -5,10 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use super::dir::{Dir, FileError, Missing};
+use super::dir::{Dir, FileError, Missing, ReadFileError};
 use super::lock::{self, LockError, Share};
 use super::objects::{self, ReadObjectError};
 use super::open::{self, OpenStoreError};
+use super::started::{self, Started};
 use crate::chain::{Heads, Link, RecordFileName, StoreId, Walk, walk};
 use crate::ids::{Digest, TaskClassName};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
@@ -20,6 +21,22 @@ pub(super) const DRAFT_PREFIX: &str = ".tmp-";
 /// Names that file managers and editors leave everywhere, which say nothing about the evidence.
 const HARMLESS_NAMES: [&str; 2] = [".DS_Store", "Thumbs.db"];
 
+/// Something that holds records and the objects they name, which nobody vouches for.
+pub(crate) trait Evidence: Sync {
+    fn id(&self) -> StoreId;
+
+    /// The names of what should be records.
+    fn names(&self) -> Result<Vec<OsString>, LockError>;
+
+    fn record(&self, name: &str) -> Result<Vec<u8>, ReadFileError>;
+
+    /// The content of an object, checked against its name.
+    fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError>;
+
+    /// The same without keeping the content.
+    fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError>;
+}
+
 /// A store that is only read.
 #[derive(Debug)]
 pub(crate) struct StoreReader {
@@ -28,12 +45,14 @@ pub(crate) struct StoreReader {
     patience: Duration,
     runs: Dir,
     objects: Dir,
+    /// A store that was unpacked from a bundle has none.
+    started: Option<Dir>,
 }
 
 /// Which records of a store were seen and found to be in order, so that only what came later needs to be read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
-    names: BTreeSet<OsString>,
+    names: BTreeSet<String>,
     heads: Heads,
     newest: BTreeMap<TaskClassName, Link>,
 }
@@ -62,6 +81,8 @@ pub(crate) struct Seen<'a> {
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub(crate) snapshot: Snapshot,
+    /// The records that read as records, in no order.
+    pub(crate) links: Vec<Link>,
     pub(crate) findings: Vec<Finding>,
     /// Records that never got their names.
     pub(crate) drafts: Vec<String>,
@@ -77,12 +98,8 @@ impl StoreReader {
         let no_identity = || OpenStoreError::NoIdentity { path: root.path().to_owned() };
         let id = open::read_identity(&root)?.ok_or_else(no_identity)?;
         let area = |name| root.child(name)?.ok_or_else(|| OpenStoreError::Missing { path: root.path().join(name) });
-        let (runs, objects) = (area(open::RUNS)?, area(open::OBJECTS)?);
-        Ok(Self { id, root, patience, runs, objects })
-    }
-
-    pub(crate) fn id(&self) -> StoreId {
-        self.id
+        let (runs, objects, started) = (area(open::RUNS)?, area(open::OBJECTS)?, root.child(open::STARTED)?);
+        Ok(Self { id, root, patience, runs, objects, started })
     }
 
     pub(super) fn root(&self) -> &Dir {
@@ -97,49 +114,84 @@ impl StoreReader {
         &self.objects
     }
 
-    /// The content of an object, checked against its name.
-    pub(crate) fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
+    /// Every marker of a live run, and the files that should be one and are not.
+    pub(crate) fn started(&self) -> Result<(Vec<Started>, Vec<Finding>), FileError> {
+        let (mut markers, mut findings) = (Vec::new(), Vec::new());
+        let Some(started) = &self.started else { return Ok((markers, findings)) };
+        for name in started::names(started)? {
+            match started::read(started, self.id, &name) {
+                Ok(marker) => markers.push(marker),
+                Err(error) => {
+                    let file = Some(format!("{}/{}", open::STARTED, printable(&name)));
+                    findings.push(Finding { task_class: None, seq: None, file, problem: Problem::Marker(error) });
+                }
+            }
+        }
+        Ok((markers, findings))
+    }
+
+    pub(super) fn started_dir(&self) -> Option<&Dir> {
+        self.started.as_ref()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The names of the records for a writer, which holds the lock.
+    pub(super) fn names_locked(&self) -> Result<Vec<OsString>, FileError> {
+        self.runs.names()
+    }
+}
+
+impl Evidence for StoreReader {
+    fn id(&self) -> StoreId {
+        self.id
+    }
+
+    fn names(&self) -> Result<Vec<OsString>, LockError> {
+        // A listing that runs beside a writer may show its second record and not its first. The records themselves never
+        // change, so nobody needs to wait while they are read.
+        let _lock = lock::lock(&self.root, Share::Readers, self.patience)?;
+        Ok(self.runs.names()?)
+    }
+
+    fn record(&self, name: &str) -> Result<Vec<u8>, ReadFileError> {
+        self.runs.read(name, MOST_RECORD_BYTES)
+    }
+
+    fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
         objects::read(&self.objects, digest)
     }
 
-    pub(crate) fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError> {
+    fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError> {
         objects::check(&self.objects, digest)
     }
+}
 
-    /// Reads every record that `known` does not have, walks on from there, and shows each record to `visit`.
-    pub(crate) fn scan(&self, known: &Snapshot, visit: &mut dyn FnMut(&Seen<'_>)) -> Result<Scan, LockError> {
-        // A listing that runs beside a writer may show its second record and not its first. The records themselves never
-        // change, so nobody needs to wait while they are read.
-        let lock = lock::lock(&self.root, Share::Readers, self.patience)?;
-        let names = self.runs.names()?;
-        drop(lock);
-        Ok(self.scan_names(names, known, visit))
-    }
-
-    /// The same for a writer, which holds the lock.
-    pub(super) fn scan_locked(&self, known: &Snapshot) -> Result<Scan, FileError> {
-        Ok(self.scan_names(self.runs.names()?, known, &mut |_| {}))
-    }
-
-    fn scan_names(&self, names: Vec<OsString>, known: &Snapshot, visit: &mut dyn FnMut(&Seen<'_>)) -> Scan {
-        let names: BTreeSet<OsString> = names.into_iter().collect();
-        let mut reading = Reading::default();
-        let fresh: Vec<_> = names.difference(&known.names).collect();
-        for (index, name) in fresh.iter().enumerate() {
-            let Some(name) = reading.record_name(name) else { continue };
-            match examine(&self.runs, name) {
-                Ok((record, link)) => {
-                    visit(&Seen { link: &link, record: &record, done: index + 1, total: fresh.len() });
-                    reading.links.links.push(link);
-                }
-                Err(bad) => reading.add_bad(name, *bad),
+/// Reads those of the named records that `known` does not have, walks on from there, and shows each record to `visit`.
+pub(crate) fn scan(
+    evidence: &dyn Evidence,
+    names: Vec<OsString>,
+    known: &Snapshot,
+    visit: &mut dyn FnMut(&Seen<'_>),
+) -> Scan {
+    let mut reading = Reading::default();
+    let names: BTreeSet<String> = names.into_iter().filter_map(|name| reading.record_name(&name)).collect();
+    let fresh: Vec<_> = names.difference(&known.names).collect();
+    for (index, name) in fresh.iter().enumerate() {
+        match examine(evidence, name) {
+            Ok((record, link)) => {
+                visit(&Seen { link: &link, record: &record, done: index + 1, total: fresh.len() });
+                reading.links.links.push(link);
             }
+            Err(bad) => reading.add_bad(name, *bad),
         }
-        for gone in known.names.difference(&names) {
-            reading.report(None, &printable(gone), Problem::Gone);
-        }
-        reading.finish(self.id, known, names)
     }
+    for gone in known.names.difference(&names) {
+        reading.report(None, gone, Problem::Gone);
+    }
+    reading.finish(evidence.id(), known, names)
 }
 
 /// A scan under way.
@@ -152,9 +204,9 @@ struct Reading {
 
 impl Reading {
     /// The name, if a record can have it. Everything else is put where it belongs.
-    fn record_name<'a>(&mut self, name: &'a OsStr) -> Option<&'a str> {
+    fn record_name(&mut self, name: &OsStr) -> Option<String> {
         match name.to_str() {
-            Some(name) if RecordFileName::has_shape(name) => return Some(name),
+            Some(name) if RecordFileName::has_shape(name) => return Some(name.to_owned()),
             Some(name) if name.starts_with(DRAFT_PREFIX) => self.drafts.push(name.to_owned()),
             Some(name) if HARMLESS_NAMES.contains(&name) => {}
             _ => self.report(None, &printable(name), Problem::ForeignFile),
@@ -174,7 +226,7 @@ impl Reading {
         self.findings.push(Finding { task_class, seq, file: Some(format!("runs/{name}")), problem });
     }
 
-    fn finish(mut self, id: StoreId, known: &Snapshot, names: BTreeSet<OsString>) -> Scan {
+    fn finish(mut self, id: StoreId, known: &Snapshot, names: BTreeSet<String>) -> Scan {
         let mut heads = known.heads.clone();
         let mut newest = known.newest.clone();
         for link in &self.links.links {
@@ -183,9 +235,10 @@ impl Reading {
                 newest.insert(link.position.task_class.clone(), link.clone());
             }
         }
-        let broken = walk(id, &mut heads, self.links);
+        let broken = walk(id, &mut heads, &self.links);
         self.findings.extend(broken.into_iter().map(Finding::from));
-        Scan { snapshot: Snapshot { names, heads, newest }, findings: self.findings, drafts: self.drafts }
+        let snapshot = Snapshot { names, heads, newest };
+        Scan { snapshot, links: self.links.links, findings: self.findings, drafts: self.drafts }
     }
 }
 
@@ -196,9 +249,9 @@ struct Bad {
 }
 
 /// Reads one record's file and checks that its name is its own.
-fn examine(runs: &Dir, name: &str) -> Result<(RecordedRun, Link), Box<Bad>> {
+fn examine(evidence: &dyn Evidence, name: &str) -> Result<(RecordedRun, Link), Box<Bad>> {
     let unplaced = |problem| Box::new(Bad { claimed: None, problem });
-    let bytes = runs.read(name, MOST_RECORD_BYTES).map_err(|error| unplaced(error.into()))?;
+    let bytes = evidence.record(name).map_err(|error| unplaced(error.into()))?;
     let (record, link) = RecordedRun::read(&bytes).map_err(|error| unplaced(Problem::Malformed(error)))?;
     let expected = link.file_name();
     if expected.as_str() == name {

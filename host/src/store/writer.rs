@@ -12,20 +12,23 @@ use rustix::io::Errno;
 
 use super::dir::{Dir, FileError, Missing, ReadFileError, sync_file};
 use super::intake::{Intake, KeepObjectError};
-use super::lock::{self, LockError, Share};
+use super::lock::{self, Lock, LockError, Share};
 use super::objects::ReadObjectError;
 use super::open::{self, OpenStoreError};
-use super::reader::{DRAFT_PREFIX, Snapshot, StoreReader};
+use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, StoreReader, scan};
+use super::started::{self, AnnounceError};
 use crate::chain::{Link, Position, hash_of};
-use crate::ids::TaskClassName;
+use crate::ids::{Digest, TaskClassName};
 use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
 use crate::score::BenchScore;
+use crate::utc::UtcMillis;
 use crate::verify::Finding;
 
 /// A store that records can be appended to.
 #[derive(Debug)]
 pub(crate) struct StoreWriter {
     staging: Dir,
+    started: Dir,
     reader: StoreReader,
     is_new: bool,
     patience: Duration,
@@ -97,16 +100,32 @@ fn join(findings: &[Finding]) -> String {
 impl StoreWriter {
     /// Opens the store at `path`, which is created if there is none, for the user with the id `user`.
     pub(crate) fn open(path: &Path, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
-        let root = open::open_root(path, Missing::Create)?;
+        Self::from_root(open::open_root(path, Missing::Create)?, user, patience)
+    }
+
+    /// The same for a store that exists.
+    pub(crate) fn open_existing(path: &Path, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
+        Self::from_root(open::open_root(path, Missing::Fail)?, user, patience)
+    }
+
+    fn from_root(root: Dir, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
         open::check_private(&root, user)?;
         open::check_local(&root)?;
         let (_, is_new) = open::identify(&root, patience)?;
         let reader = StoreReader::from_root(root, patience)?;
         let staging = reader.root().child_or_new(open::STAGING)?;
-        for area in [reader.runs(), reader.objects(), &staging] {
+        let started = reader.root().child_or_new(open::STARTED)?;
+        for area in [reader.runs(), reader.objects(), &staging, &started] {
             open::check_private(area, user)?;
         }
-        Ok(Self { staging, reader, is_new, patience })
+        Ok(Self { staging, started, reader, is_new, patience })
+    }
+
+    /// Locks the store for itself.
+    pub(super) fn lock(&self) -> Result<Lock, LockError> {
+        let lock = lock::lock(self.reader.root(), Share::Nobody, self.patience)?;
+        lock::check_in_place(self.reader.root())?;
+        Ok(lock)
     }
 
     pub(crate) fn reader(&self) -> &StoreReader {
@@ -123,6 +142,16 @@ impl StoreWriter {
         Intake::begin(&self.reader, &self.staging, self.patience)
     }
 
+    /// Says durably that a live run begins. Its record must name what this gives.
+    pub(crate) fn announce(
+        &self,
+        task_class: &TaskClassName,
+        started_at: UtcMillis,
+        cases: u64,
+    ) -> Result<Digest, AnnounceError> {
+        started::announce(&self.started, self.reader.id(), task_class, started_at, cases)
+    }
+
     /// Commits one run: its objects, and the record that `build` makes for the place it gets. `known` is what was verified
     /// before the run; an empty one makes this read every record again.
     pub(crate) fn append(
@@ -133,8 +162,7 @@ impl StoreWriter {
         build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
     ) -> Result<Receipt, AppendError> {
         let not_committed = |source| AppendError::NotCommitted { task_class: task_class.clone(), source };
-        let _lock = lock::lock(self.reader.root(), Share::Nobody, self.patience)
-            .map_err(|error| not_committed(error.into()))?;
+        let _lock = self.lock().map_err(|error| not_committed(error.into()))?;
         let ready = self.prepare(known, task_class, intake, build).map_err(not_committed)?;
         self.write_draft(&ready).map_err(|error| not_committed(error.into()))?;
         self.publish(&ready)
@@ -148,7 +176,6 @@ impl StoreWriter {
         intake: &Intake<'_>,
         build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
     ) -> Result<Ready, NotCommitted> {
-        lock::check_in_place(self.reader.root())?;
         let position = self.next_position(known, task_class)?;
         let bytes = build(&position).to_bytes().map_err(NotCommitted::Serialise)?;
         let size = bytes.len() as u64;
@@ -168,7 +195,7 @@ impl StoreWriter {
     }
 
     fn next_position(&self, known: &Snapshot, task_class: &TaskClassName) -> Result<Position, NotCommitted> {
-        let scan = self.reader.scan_locked(known)?;
+        let scan = scan(&self.reader, self.reader.names_locked()?, known, &mut |_| {});
         if !scan.findings.is_empty() {
             return Err(NotCommitted::Broken(scan.findings));
         }
@@ -183,7 +210,7 @@ impl StoreWriter {
         Ok(scan.snapshot.heads().next(self.reader.id(), task_class))
     }
 
-    fn write_draft(&self, ready: &Ready) -> Result<(), FileError> {
+    pub(super) fn write_draft(&self, ready: &Ready) -> Result<(), FileError> {
         let runs = self.reader.runs();
         // Nobody else is writing, so a draft of this name is what a crash left of these very bytes.
         if runs.stat_of(&ready.draft)?.is_some() {
@@ -198,7 +225,7 @@ impl StoreWriter {
         written
     }
 
-    fn publish(&self, ready: &Ready) -> Result<Receipt, AppendError> {
+    pub(super) fn publish(&self, ready: &Ready) -> Result<Receipt, AppendError> {
         let runs = self.reader.runs();
         let path = runs.path().join(&ready.name);
         let Position { task_class, seq, .. } = &ready.link.position;
@@ -227,19 +254,19 @@ impl StoreWriter {
 }
 
 /// A record that only needs to be written.
-struct Ready {
-    name: String,
-    draft: String,
-    bytes: Vec<u8>,
-    link: Link,
+pub(super) struct Ready {
+    pub(super) name: String,
+    pub(super) draft: String,
+    pub(super) bytes: Vec<u8>,
+    pub(super) link: Link,
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::chain::Heads;
     use crate::record::fixture::Run;
-    use crate::verify::{State, verify};
+    use crate::verify::{ObjectScope, State, Verification, verify_evidence};
     use std::fs;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     use tempfile::TempDir;
@@ -254,13 +281,13 @@ mod tests {
         name.parse().expect("a task class")
     }
 
-    fn new_store() -> (TempDir, StoreWriter) {
+    pub(in crate::store) fn new_store() -> (TempDir, StoreWriter) {
         let temp = tempfile::tempdir().expect("a temporary folder");
         let store = StoreWriter::open(&temp.path().join(".codegenie/eval"), user(), PATIENCE).expect("a new store");
         (temp, store)
     }
 
-    fn append(store: &StoreWriter, name: &str, label: u64) -> Receipt {
+    pub(in crate::store) fn append(store: &StoreWriter, name: &str, label: u32) -> Receipt {
         try_append(store, &Snapshot::default(), name, &Run::new(label)).expect("committed")
     }
 
@@ -270,8 +297,12 @@ mod tests {
         store.append(known, &class(name), &intake, |position| run.at(position))
     }
 
-    fn state_of(store: &StoreWriter) -> (State, Vec<String>) {
-        let verification = verify(store.reader(), &mut |_, _| {}).expect("it can be read");
+    fn verified(store: &StoreWriter) -> Verification {
+        verify_evidence(store.reader(), ObjectScope::All, &mut |_, _| {}).expect("it can be read")
+    }
+
+    pub(in crate::store) fn state_of(store: &StoreWriter) -> (State, Vec<String>) {
+        let verification = verified(store);
         (verification.state(), verification.findings.iter().map(ToString::to_string).collect())
     }
 
@@ -309,7 +340,7 @@ mod tests {
         let (_temp, store) = new_store();
         let first = append(&store, "a", 1);
         let second = append(&store, "a", 2);
-        let known = verify(store.reader(), &mut |_, _| {}).expect("it can be read").snapshot;
+        let known = verified(&store).snapshot;
         append(&store, "a", 3);
         let run = Run::new(4);
         let again = |known: &Snapshot| try_append(&store, known, "a", &run);
@@ -321,7 +352,7 @@ mod tests {
         assert!(matches!(&error, AppendError::NotCommitted { source: NotCommitted::Broken(_), .. }), "{error:?}");
         fs::write(&first.path, removed).expect("restored");
 
-        let known = verify(store.reader(), &mut |_, _| {}).expect("it can be read").snapshot;
+        let known = verified(&store).snapshot;
         let newest = known.newest(&class("a")).expect("a head").file_name();
         fs::copy(&second.path, store.reader().runs().path().join(newest.as_str())).expect("overwritten");
         let error = again(&known).expect_err("the head was changed");
@@ -400,6 +431,8 @@ mod tests {
         let alive = store.intake().expect("it takes objects");
         alive.keep(b"still needed").expect("kept");
         append(&store, "a", 2);
+        assert_eq!(state_of(&store).0, State::Incomplete);
+        assert_eq!(store.finish().expect("finished").len(), 1);
         assert_eq!(store.staging.names().expect("listed"), [std::ffi::OsString::from(&alive.name)]);
         drop(alive);
         assert_eq!(state_of(&store).0, State::Ok);

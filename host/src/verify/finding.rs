@@ -5,10 +5,13 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::chain::{Break, Broken, RecordFileName};
-use crate::ids::TaskClassName;
+use super::case::RestoreCaseError;
+use super::last_seen::LastSeenProblem;
+use super::replay::ReplayProblem;
+use crate::chain::{Break, Broken, Link, RecordFileName};
+use crate::ids::{Digest, TaskClassName};
 use crate::record::ReadRecordError;
-use crate::store::{ReadFileError, ReadObjectError};
+use crate::store::{DraftEnd, FinishedDraft, ReadFileError, ReadMarkerError, ReadObjectError};
 
 /// The state of a body of evidence, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +69,24 @@ pub(crate) enum Problem {
     Misnamed { expected: RecordFileName },
     #[error(transparent)]
     Chain(Break),
+    #[error("a crash left it unfinished; `eval-host verify` finishes it where it may write")]
+    Draft,
+    #[error("a crash had left it unfinished; it is record {seq} of `{task_class}` now")]
+    DraftCommitted { task_class: TaskClassName, seq: u64 },
+    #[error("a crash had left it unfinished, and its place is taken or its content cut; it is kept as `{kept}`")]
+    DraftSetAside { kept: String },
+    #[error("it is no marker of a run")]
+    Marker(#[source] ReadMarkerError),
+    #[error("it names the marker `{marker}` of its start, which is gone")]
+    MarkerGone { marker: Digest },
+    #[error("one of the cases it names cannot be restored")]
+    Case(#[source] RestoreCaseError),
+    #[error("its {figure} does not follow from its cases")]
+    Figure { figure: &'static str },
+    #[error(transparent)]
+    LastSeen(LastSeenProblem),
+    #[error(transparent)]
+    Replay(ReplayProblem),
     #[error("something it names is not there")]
     ObjectMissing(#[source] ReadObjectError),
     #[error("something it names is not what it was")]
@@ -78,8 +99,18 @@ impl Problem {
             Self::Unreadable(_) | Self::ObjectMissing(_) | Self::Malformed(ReadRecordError::Newer { .. }) => {
                 State::Unverifiable
             }
+            Self::Draft | Self::DraftCommitted { .. } | Self::DraftSetAside { .. } => State::Incomplete,
+            Self::Marker(ReadMarkerError::Newer { .. } | ReadMarkerError::File(ReadFileError::Io(_))) => {
+                State::Unverifiable
+            }
+            Self::LastSeen(problem) => problem.state(),
+            Self::Replay(problem) => problem.state(),
             Self::ForeignFile
             | Self::NotAFile(_)
+            | Self::Marker(_)
+            | Self::MarkerGone { .. }
+            | Self::Case(_)
+            | Self::Figure { .. }
             | Self::Gone
             | Self::Malformed(_)
             | Self::Misnamed { .. }
@@ -105,6 +136,27 @@ impl From<ReadObjectError> for Problem {
             ReadObjectError::Missing { .. } | ReadObjectError::Io { .. } => Self::ObjectMissing(error),
             ReadObjectError::Changed { .. } | ReadObjectError::NotAFile { .. } => Self::ObjectChanged(error),
         }
+    }
+}
+
+impl From<RestoreCaseError> for Problem {
+    fn from(error: RestoreCaseError) -> Self {
+        match error {
+            RestoreCaseError::Object(error) => error.into(),
+            error => Self::Case(error),
+        }
+    }
+}
+
+impl From<FinishedDraft> for Finding {
+    fn from(finished: FinishedDraft) -> Self {
+        let problem = match finished.end {
+            DraftEnd::Committed(Link { position, .. }) => {
+                Problem::DraftCommitted { task_class: position.task_class, seq: position.seq }
+            }
+            DraftEnd::SetAside(kept) => Problem::DraftSetAside { kept },
+        };
+        Self { task_class: None, seq: None, file: Some(format!("runs/{}", finished.draft)), problem }
     }
 }
 

@@ -55,11 +55,12 @@ fn judge_patch(case: &Case, text: &str) -> Verdict {
         return useless(Failure::ProjectUnreadable).with_part("applies", 1.0);
     };
     let measured = case.accepts.references.iter().map(|reference| measure(case, reference, &diff, &tree, &project));
+    // The best result; of equals the one with the fewest failures, and of those the curator's first. `max_by` keeps the
+    // last of equals.
     let better = |a: &Verdict, b: &Verdict| {
-        let key = |verdict: &Verdict| (verdict.is_passed(), verdict.score());
-        key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
+        let fewer = || b.failure_modes().count().cmp(&a.failure_modes().count());
+        a.is_passed().cmp(&b.is_passed()).then(a.score().total_cmp(&b.score())).then_with(fewer)
     };
-    // `max_by` keeps the last of equals; the curator's first reference is the one to name failures by.
     let best = measured.rev().max_by(better);
     best.unwrap_or_else(|| useless(Failure::PatchWhereDeclineWasRight))
 }

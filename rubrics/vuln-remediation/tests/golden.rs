@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use eval_rubric::golden::{self, GoldenCase, Outcome};
 use vuln_remediation::VulnRemediation;
+use vuln_remediation::failure::Failure;
 
 fn bench() -> Vec<GoldenCase> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/vuln-remediation");
@@ -42,4 +43,19 @@ fn every_case_has_a_right_answer_and_wrong_ones_of_two_kinds() {
             wrong.len()
         );
     }
+}
+
+#[test]
+fn every_failure_mode_is_reached_by_a_golden_test() {
+    let mut reached = BTreeSet::new();
+    for golden in bench() {
+        for test in golden.tests.values() {
+            if let Outcome::Score { failure_modes, .. } = &test.expect {
+                reached.extend(failure_modes.iter().cloned());
+            }
+        }
+    }
+    let unreached: Vec<&str> =
+        Failure::ALL.map(Failure::name).into_iter().filter(|name| !reached.contains(*name)).collect();
+    assert!(unreached.is_empty(), "{unreached:?}");
 }

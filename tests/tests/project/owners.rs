@@ -31,7 +31,6 @@ fn every_path_of_the_layout_has_an_owner() {
         "rust-toolchain.toml",
         "wit/rubric.wit",
         "host/src/lib.rs",
-        "host/examples",
         "rubrics/sdk/Cargo.toml",
         "rubrics/vuln-remediation/Cargo.toml",
         "bench/README.md",

@@ -12,16 +12,21 @@ use crate::version::Ecosystem;
 /// How many of the reference's rules for code hold, of how many. None do if the code cannot work at all.
 pub fn check(patched: &Patched<'_>, failures: &mut Failures) -> (usize, usize) {
     let rules = &patched.reference.rules.code;
-    let kept = rules.iter().filter(|rule| holds(rule, patched.tree)).count();
+    let kept = rules_that_hold(patched);
     if kept < rules.len() {
         failures.insert(Failure::CodeNotAdapted);
     }
     let (was, is) = (asked_for(&patched.case.before), asked_for(patched.project));
-    if was.difference(&is).any(|package| is_used(patched.case.task.ecosystem, package, patched.tree)) {
+    if was.difference(&is).any(|package| is_used(patched.case.task.ecosystem, package, &is, patched.tree)) {
         failures.insert(Failure::RemovedPackageStillUsed);
         return (0, rules.len().max(1));
     }
     if rules.is_empty() { (1, 1) } else { (kept, rules.len()) }
+}
+
+/// How many of the reference's rules for code hold.
+pub fn rules_that_hold(patched: &Patched<'_>) -> usize {
+    patched.reference.rules.code.iter().filter(|rule| holds(rule, patched.tree)).count()
 }
 
 fn holds(rule: &CodeRule, tree: &Tree) -> bool {
@@ -37,7 +42,7 @@ fn asked_for(project: &Project) -> BTreeSet<&str> {
 
 /// Whether code still imports a package, by the plain forms of each language. Maven's artifacts do not name what they
 /// contain, so nothing can be said there.
-fn is_used(ecosystem: Ecosystem, package: &str, tree: &Tree) -> bool {
+fn is_used(ecosystem: Ecosystem, package: &str, asked_for: &BTreeSet<&str>, tree: &Tree) -> bool {
     let (endings, forms): (&[&str], Vec<String>) = match ecosystem {
         Ecosystem::Npm => (
             &[".js", ".cjs", ".mjs", ".ts", ".jsx", ".tsx"],
@@ -55,7 +60,12 @@ fn is_used(ecosystem: Ecosystem, package: &str, tree: &Tree) -> bool {
         Ecosystem::Maven => (&[], Vec::new()),
     };
     let is_code = |path: &str| endings.iter().any(|ending| file_name(path).ends_with(ending));
-    let uses = |text: &str| text.lines().any(|line| forms.iter().any(|form| imports(line, form)));
+    // In Go, a module's path may begin with that of another.
+    let by_another = |line: &str| {
+        let longer = asked_for.iter().filter(|other| other.len() > package.len());
+        longer.clone().any(|other| line.contains(&format!("\"{other}\"")) || line.contains(&format!("\"{other}/")))
+    };
+    let uses = |text: &str| text.lines().any(|line| forms.iter().any(|form| imports(line, form)) && !by_another(line));
     tree.iter().any(|(path, text)| is_code(path) && uses(text))
 }
 
@@ -72,7 +82,7 @@ mod tests {
     use super::*;
 
     fn used(ecosystem: Ecosystem, package: &str, path: &str, text: &str) -> bool {
-        is_used(ecosystem, package, &[(path.to_owned(), text.to_owned())].into())
+        is_used(ecosystem, package, &["example.com/x/v4"].into(), &[(path.to_owned(), text.to_owned())].into())
     }
 
     #[test]
@@ -90,6 +100,7 @@ mod tests {
         assert!(!used(Ecosystem::Npm, "request", "README.md", "require('request')"));
         assert!(!used(Ecosystem::CratesIo, "time", "src/a.rs", "use runtime::x;"));
         assert!(!used(Ecosystem::PyPi, "py", "a.py", "import pytest_x"));
+        assert!(!used(Ecosystem::Go, "example.com/x", "a.go", "import \"example.com/x/v4/y\""));
     }
 
     #[test]

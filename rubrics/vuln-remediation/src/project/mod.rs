@@ -4,6 +4,8 @@
 //! whether it holds together; it never judges whether that is an improvement.
 
 mod cargo;
+mod go;
+mod maven;
 mod npm;
 mod pypi;
 
@@ -76,7 +78,8 @@ pub fn read(ecosystem: Ecosystem, tree: &Tree, registry: &Registry) -> Result<Pr
         Ecosystem::Npm => npm::read(tree, registry),
         Ecosystem::CratesIo => cargo::read(tree, registry),
         Ecosystem::PyPi => pypi::read(tree, registry),
-        Ecosystem::Go | Ecosystem::Maven => Err(ProjectError::Missing { path: "reader".to_owned() }),
+        Ecosystem::Go => go::read(tree, registry),
+        Ecosystem::Maven => maven::read(tree, registry),
     }
 }
 

@@ -5,13 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::Project;
 use super::lock::Lock;
 use super::manifest::Manifest;
 use crate::registry::{Registry, Release};
 
 /// Enabled features by the index of the package in the lock file.
 pub(super) fn enabled(manifest: &Manifest, lock: &Lock, registry: &Registry) -> BTreeMap<usize, BTreeSet<String>> {
-    let mut solver = Solver { lock, registry, enabled: BTreeMap::new(), visited: BTreeSet::new() };
+    let (enabled, visited, waiting) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+    let mut solver = Solver { lock, registry, enabled, visited, waiting };
     let Some(root) = lock.packages.iter().find(|p| p.source.is_none() && p.name == manifest.name) else {
         return solver.enabled;
     };
@@ -25,10 +27,38 @@ pub(super) fn enabled(manifest: &Manifest, lock: &Lock, registry: &Registry) -> 
         let mut asked: Vec<String> = dependency.features.iter().cloned().chain(passed_on).collect();
         asked.extend(dependency.default_features.then(|| "default".to_owned()));
         for index in lock.chosen(root).filter(|index| lock.packages[*index].name == dependency.name) {
-            solver.visit(index, &asked);
+            solver.waiting.push((index, asked.clone()));
         }
     }
+    while let Some((index, asked)) = solver.waiting.pop() {
+        solver.visit(index, &asked);
+    }
     solver.enabled
+}
+
+/// Says which packages lack a dependency in the lock file that an enabled feature asks for.
+pub(super) fn check_complete(
+    enabled: &BTreeMap<usize, BTreeSet<String>>,
+    lock: &Lock,
+    registry: &Registry,
+    project: &mut Project,
+) {
+    for (index, on) in enabled {
+        let package = &lock.packages[*index];
+        let release = package.parsed().and_then(|version| registry.release(&package.name, &version));
+        let declared = release.and_then(|release| release.dependencies.as_ref()).into_iter().flatten();
+        let chosen: BTreeSet<&str> = lock.chosen(package).map(|index| lock.packages[index].name.as_str()).collect();
+        let lacking = declared.filter(|d| d.optional && is_on(&d.name, on) && !chosen.contains(d.name.as_str()));
+        for dependency in lacking {
+            project.mismatch(format!("`{}` of the lock file lacks `{}`", package.name, dependency.name));
+        }
+    }
+}
+
+/// Whether the features turn an optional dependency on.
+fn is_on(name: &str, on: &BTreeSet<String>) -> bool {
+    let below = format!("{name}/");
+    on.contains(name) || on.iter().any(|feature| feature.starts_with(&below) || *feature == format!("dep:{name}"))
 }
 
 /// The root's own features: the default ones, and all that they enable, with `dep:` and `?` dropped.
@@ -52,6 +82,8 @@ struct Solver<'a> {
     registry: &'a Registry,
     enabled: BTreeMap<usize, BTreeSet<String>>,
     visited: BTreeSet<usize>,
+    /// Packages with features that are yet to be enabled: a list, because a lock file may be deeper than the stack.
+    waiting: Vec<(usize, Vec<String>)>,
 }
 
 impl Solver<'_> {
@@ -72,7 +104,7 @@ impl Solver<'_> {
         for next in chosen {
             let asked = self.asked_of(release, &self.lock.packages[next].name, &on);
             if let Some(asked) = asked {
-                self.visit(next, &asked);
+                self.waiting.push((next, asked));
             }
         }
     }
@@ -84,8 +116,7 @@ impl Solver<'_> {
             return Some(vec!["default".to_owned()]);
         };
         let (below, weakly_below) = (format!("{name}/"), format!("{name}?/"));
-        let is_on = on.contains(name) || on.iter().any(|f| f.starts_with(&below) || *f == format!("dep:{name}"));
-        if dependency.optional && !is_on {
+        if dependency.optional && !is_on(name, on) {
             return None;
         }
         let passed = |f: &String| f.strip_prefix(&below).or_else(|| f.strip_prefix(&weakly_below)).map(str::to_owned);
@@ -113,7 +144,7 @@ fn expand(release: Option<&Release>, asked: &[String]) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Project;
+    use super::super::super::{Problem, Project};
     use super::super::tests::read_with;
 
     const LOCK: &str = r#"
@@ -161,5 +192,15 @@ dependencies = ["lettre"]
         assert!(lettre(manifest).packages[2].features.is_empty());
         let on = lettre(&format!("{manifest}[features]\ndefault = [\"dep:lettre\"]"));
         assert!(on.packages[2].features.contains("smtp"));
+    }
+
+    #[test]
+    fn a_dependency_that_a_feature_asks_for_must_be_in_the_lock_file() {
+        let manifest = "[package]\nname = \"mailer\"\n[dependencies]\nlettre = { version = \"0.11\", features = [\"boring-tls\"] }";
+        let without = LOCK.replace("\"boring\", ", "").replace("name = \"boring\"\nversion = \"4.0.0\"", "");
+        let without = without.replacen("[[package]]\n\nsource = \"registry\"\n", "", 1);
+        let project = read_with(manifest, &without);
+        assert!(matches!(&project.problems[..], [Problem::LockMismatch(what)] if what.contains("lacks `boring`")));
+        assert_eq!(read_with(manifest, LOCK).problems, []);
     }
 }

@@ -10,6 +10,8 @@ use crate::version::{Ecosystem, Requirement, Version};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asked {
     pub(super) roots: BTreeSet<String>,
+    /// Pins of a lock file, which decide whatever else is asked for.
+    pub(super) locked: BTreeMap<String, Version>,
     limits: BTreeMap<String, Vec<Requirement>>,
 }
 
@@ -60,6 +62,9 @@ fn with_dependencies(asked: &Asked, chosen: &BTreeMap<String, Version>, registry
 
 fn choose(asked: &Asked, registry: &Registry) -> BTreeMap<String, Version> {
     let choice = |name: &String| {
+        if let Some(locked) = asked.locked.get(name) {
+            return Some((name.clone(), locked.clone()));
+        }
         let limits = asked.limits.get(name).map(Vec::as_slice).unwrap_or_default();
         best(name, limits, registry).map(|version| (name.clone(), version))
     };
@@ -83,18 +88,19 @@ fn best(name: &str, limits: &[Requirement], registry: &Registry) -> Option<Versi
     first_final.or(admitted.first()).map(|version| (*version).clone())
 }
 
-/// A package that the excerpt has, but in no version that fits.
+/// Packages that the excerpt has, but in no version that fits, and pins that do not fit.
 fn report_unsatisfied(asked: &Asked, chosen: &BTreeMap<String, Version>, registry: &Registry, project: &mut Project) {
     for name in asked.roots.iter().filter(|name| !chosen.contains_key(*name)) {
         if !registry.versions(name).is_empty() {
             project.invalid(format!("no version of `{name}` satisfies all requirements"));
         }
     }
-    // A pin of a package outside the excerpt was taken as it is; the other limits still hold.
     for (name, version) in chosen {
         let limits = asked.limits.get(name).into_iter().flatten();
-        if limits.clone().any(|limit| !limit.admits(version)) {
-            project.invalid(format!("`{name}` at {version} does not satisfy all requirements"));
+        if limits.clone().all(|limit| limit.admits(version)) {
+            continue;
         }
+        let what = format!("`{name}` at {version} is not what all requirements admit");
+        if asked.locked.contains_key(name) { project.mismatch(what) } else { project.invalid(what) }
     }
 }

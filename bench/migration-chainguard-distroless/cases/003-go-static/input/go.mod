@@ -1,0 +1,3 @@
+module git.example.com/time/clock
+
+go 1.22

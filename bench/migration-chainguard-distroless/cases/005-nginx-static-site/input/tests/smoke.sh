@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+curl -fsS http://localhost/ | grep -q 'Read me first'

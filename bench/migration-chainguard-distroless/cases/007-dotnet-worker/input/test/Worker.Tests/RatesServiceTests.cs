@@ -1,0 +1,7 @@
+using Xunit;
+
+public class RatesServiceTests
+{
+    [Fact]
+    public void CanBeMade() => Assert.NotNull(new RatesService());
+}

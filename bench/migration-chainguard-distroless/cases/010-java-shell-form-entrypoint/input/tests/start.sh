@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+docker run --rm gateway --version

@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+git -C /var/lib/repo pull --ff-only

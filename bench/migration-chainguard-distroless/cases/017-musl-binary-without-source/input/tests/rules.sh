@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+grep -q 'id: secrets' rules/default.yaml

@@ -1,0 +1,5 @@
+from slug import slug
+
+
+def test_a_title_becomes_a_slug():
+    assert slug("Hello, World!") == "hello-world"

@@ -1,0 +1,472 @@
+//! The gate: whether the newest evidence is enough for the next tier. A pure function, and nobody's permission.
+//!
+//! A verdict is read by a human, who changes the tier in a reviewed pull request. Nothing in this program can do that:
+//! [`apply`] always fails, and says which line of which file a human edits.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::bench::{PromotionMetric, Registration};
+use crate::chain::Link;
+use crate::ids::{CaseId, RecordHash, RunId, TaskClassName, Tier};
+use crate::record::{OutputKind, RecordedRun, Sut};
+use crate::report::Selection;
+use crate::verify::{State, Verification};
+
+/// The newest record of a task class, from a store that was verified and found in order.
+#[derive(Debug, Clone)]
+pub(crate) struct VerifiedRecord {
+    link: Link,
+    record: RecordedRun,
+    unfinished_runs: u64,
+}
+
+/// Why there is no evidence to judge.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoEvidence {
+    #[error(
+        "the evidence is {0}, and nothing is promoted on anything but OK; run `eval-host verify` to see what is wrong"
+    )]
+    NotOk(State),
+    #[error("there is no record of `{0}`; run `eval-host run --task-class={0}` first")]
+    NoRecord(TaskClassName),
+    #[error("the newest record of `{0}` is not the one that was verified; run the command again")]
+    Changed(TaskClassName),
+}
+
+impl VerifiedRecord {
+    /// `read` gives the record that was verified at a place.
+    pub(crate) fn newest(
+        verification: &Verification,
+        task_class: &TaskClassName,
+        read: impl FnOnce(&Link) -> Option<RecordedRun>,
+    ) -> Result<Self, NoEvidence> {
+        match verification.state() {
+            State::Ok => {}
+            state => return Err(NoEvidence::NotOk(state)),
+        }
+        let newest = verification.heads().get(task_class);
+        let link = newest.and_then(|head| verification.links.get(&(task_class.clone(), head.seq)));
+        let link = link.ok_or_else(|| NoEvidence::NoRecord(task_class.clone()))?;
+        let record = read(link).filter(|record| record.position() == link.position);
+        let unfinished = verification.unfinished.iter().filter(|started| &started.marker.task_class == task_class);
+        Ok(Self {
+            link: link.clone(),
+            record: record.ok_or_else(|| NoEvidence::Changed(task_class.clone()))?,
+            unfinished_runs: unfinished.count() as u64,
+        })
+    }
+}
+
+/// One condition that does not hold.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Reason {
+    NotTheNextTier { current: Tier, target: Tier },
+    NoThreshold { target: Tier },
+    BelowThreshold { metric: PromotionMetric, value: f64, threshold: f64 },
+    TooFewPassed { passed: u64, needed: u64 },
+    BlockSeverity { modes: BTreeSet<String> },
+    NotEveryCase { missing: BTreeSet<CaseId> },
+    CasesSelected { selection: Selection },
+    SolvedExamples,
+    SeveralSystems { suts: BTreeSet<Sut> },
+    NoSystem,
+    Aborted,
+    LoadErrors { count: u64 },
+}
+
+impl Reason {
+    /// The name by which programs know the reason.
+    pub(crate) const fn code(&self) -> &'static str {
+        match self {
+            Self::NotTheNextTier { .. } => "not_the_next_tier",
+            Self::NoThreshold { .. } => "no_threshold",
+            Self::BelowThreshold { .. } => "below_threshold",
+            Self::TooFewPassed { .. } => "too_few_passed",
+            Self::BlockSeverity { .. } => "block_severity_failure_modes",
+            Self::NotEveryCase { .. } => "not_every_case",
+            Self::CasesSelected { .. } => "cases_selected",
+            Self::SolvedExamples => "solved_examples",
+            Self::SeveralSystems { .. } => "several_systems_under_test",
+            Self::NoSystem => "no_system_under_test",
+            Self::Aborted => "aborted",
+            Self::LoadErrors { .. } => "load_errors",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotTheNextTier { current, target } => match current.next() {
+                Some(next) => write!(f, "{target} is not the tier right above {current}, which is {next}"),
+                None => write!(f, "{current} is the highest tier there is, and {target} is not above it"),
+            },
+            Self::NoThreshold { target } => write!(f, "registration.toml sets no threshold for {target}"),
+            Self::BelowThreshold { metric, value, threshold } => {
+                write!(f, "{} is {value}, below the threshold of {threshold}", metric_name(*metric))
+            }
+            Self::TooFewPassed { passed, needed } => write!(f, "{passed} cases passed, and {needed} are needed"),
+            Self::BlockSeverity { modes } => write!(f, "failure modes of block severity occurred: {}", list(modes)),
+            Self::NotEveryCase { missing } => write!(f, "cases of the bench were not run: {}", list(missing)),
+            Self::CasesSelected { selection } => {
+                write!(f, "{} of the bench's {} cases were selected", selection.selected, selection.cases_in_bench)
+            }
+            Self::SolvedExamples => f.write_str("outputs are solved examples: an answer key, not evidence"),
+            Self::SeveralSystems { suts } => {
+                let names: Vec<_> = suts.iter().map(|sut| format!("{} {}", sut.name, sut.version)).collect();
+                write!(f, "outputs are of several systems under test: {}", list(&names))
+            }
+            Self::NoSystem => f.write_str("no output is of a system under test"),
+            Self::Aborted => f.write_str("the run was aborted"),
+            Self::LoadErrors { count } => write!(f, "{count} cases did not load"),
+        }
+    }
+}
+
+fn list(items: impl IntoIterator<Item = impl fmt::Display>) -> String {
+    items.into_iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ")
+}
+
+const fn metric_name(metric: PromotionMetric) -> &'static str {
+    match metric {
+        PromotionMetric::MeanScore => "mean_score",
+        PromotionMetric::LowerBound95 => "lower_bound_95",
+    }
+}
+
+/// What the gate says about one task class.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PromotionVerdict {
+    pub(crate) task_class: TaskClassName,
+    pub(crate) current_tier: Tier,
+    pub(crate) target_tier: Tier,
+    /// Every condition that does not hold. The evidence is sufficient when there is none.
+    pub(crate) reasons: Vec<Reason>,
+    pub(crate) figures: Figures,
+    pub(crate) record: RecordRead,
+    pub(crate) unfinished_runs: u64,
+}
+
+/// The figures that a verdict rests on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Figures {
+    metric: PromotionMetric,
+    value: f64,
+    threshold: Option<f64>,
+    mean_score: f64,
+    lower_bound_95: f64,
+    attempted: u64,
+    passed_count: u64,
+    passed_needed: Option<u64>,
+}
+
+/// Which record a verdict rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct RecordRead {
+    file: String,
+    seq: u64,
+    hash: RecordHash,
+    run_id: RunId,
+}
+
+impl PromotionVerdict {
+    pub(crate) fn evidence_sufficient(&self) -> bool {
+        self.reasons.is_empty()
+    }
+
+    /// The verdict as one line of JSON, without the newline.
+    pub(crate) fn to_json(&self) -> Result<String, serde_json::Error> {
+        #[derive(Serialize)]
+        struct Line<'a> {
+            kind: &'static str,
+            task_class: &'a TaskClassName,
+            current_tier: Tier,
+            target_tier: Tier,
+            evidence_sufficient: bool,
+            reasons: Vec<ReasonLine>,
+            figures: &'a Figures,
+            record: &'a RecordRead,
+            unfinished_runs: u64,
+        }
+        #[derive(Serialize)]
+        struct ReasonLine {
+            code: &'static str,
+            message: String,
+        }
+        let reason = |reason: &Reason| ReasonLine { code: reason.code(), message: reason.to_string() };
+        serde_json::to_string(&Line {
+            kind: "verdict",
+            task_class: &self.task_class,
+            current_tier: self.current_tier,
+            target_tier: self.target_tier,
+            evidence_sufficient: self.evidence_sufficient(),
+            reasons: self.reasons.iter().map(reason).collect(),
+            figures: &self.figures,
+            record: &self.record,
+            unfinished_runs: self.unfinished_runs,
+        })
+    }
+}
+
+/// Judges the newest evidence. `bench_cases` are the cases that the bench has now.
+pub(crate) fn judge(
+    registration: &Registration,
+    bench_cases: &BTreeSet<CaseId>,
+    target_tier: Tier,
+    evidence: &VerifiedRecord,
+) -> PromotionVerdict {
+    let report = &evidence.record.report;
+    let value = match registration.promotion_metric {
+        PromotionMetric::MeanScore => report.mean_score,
+        PromotionMetric::LowerBound95 => report.lower_bound_95,
+    };
+    let figures = Figures {
+        metric: registration.promotion_metric,
+        value,
+        threshold: registration.tier_thresholds.get(&target_tier).copied(),
+        mean_score: report.mean_score,
+        lower_bound_95: report.lower_bound_95,
+        attempted: report.attempted,
+        passed_count: report.passed_count,
+        passed_needed: registration.min_cases_for_promotion.get(&target_tier).copied(),
+    };
+    let mut reasons = score_reasons(registration, target_tier, &figures, &report.block_severity_failure_modes);
+    reasons.extend(wholeness_reasons(&evidence.record, bench_cases));
+    PromotionVerdict {
+        task_class: registration.task_class.clone(),
+        current_tier: registration.current_tier,
+        target_tier,
+        reasons,
+        figures,
+        record: RecordRead {
+            file: evidence.link.file_name().as_str().to_owned(),
+            seq: evidence.link.position.seq,
+            hash: evidence.link.hash,
+            run_id: evidence.record.run_id,
+        },
+        unfinished_runs: evidence.unfinished_runs,
+    }
+}
+
+/// Whether the figures reach the tier.
+fn score_reasons(
+    registration: &Registration,
+    target: Tier,
+    figures: &Figures,
+    block_modes: &BTreeSet<String>,
+) -> Vec<Reason> {
+    let current = registration.current_tier;
+    let tier = (current.next() != Some(target)).then_some(Reason::NotTheNextTier { current, target });
+    let threshold = match figures.threshold {
+        None => Some(Reason::NoThreshold { target }),
+        Some(threshold) => (figures.value < threshold).then_some(Reason::BelowThreshold {
+            metric: figures.metric,
+            value: figures.value,
+            threshold,
+        }),
+    };
+    let passed = figures.passed_count;
+    let needed = figures.passed_needed.unwrap_or(0);
+    let too_few = (passed < needed).then_some(Reason::TooFewPassed { passed, needed });
+    let block = (!block_modes.is_empty()).then(|| Reason::BlockSeverity { modes: block_modes.clone() });
+    [tier, threshold, too_few, block].into_iter().flatten().collect()
+}
+
+/// Whether the evidence is whole: of every case of the bench, and of one system under test.
+fn wholeness_reasons(record: &RecordedRun, bench_cases: &BTreeSet<CaseId>) -> Vec<Reason> {
+    let report = &record.report;
+    let attempted: BTreeSet<_> = record.case_digest_set.keys().cloned().collect();
+    let missing: BTreeSet<_> = bench_cases.difference(&attempted).cloned().collect();
+    let selection = &report.selection;
+    let partial = selection.selected < selection.cases_in_bench;
+    let count = report.load_errors.len() as u64;
+    [
+        (!missing.is_empty()).then_some(Reason::NotEveryCase { missing }),
+        partial.then(|| Reason::CasesSelected { selection: selection.clone() }),
+        record.output_kinds.contains(&OutputKind::SolvedExample).then_some(Reason::SolvedExamples),
+        (record.suts.len() > 1).then(|| Reason::SeveralSystems { suts: record.suts.clone() }),
+        record.suts.is_empty().then_some(Reason::NoSystem),
+        report.aborted.then_some(Reason::Aborted),
+        report.had_load_errors.then_some(Reason::LoadErrors { count }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Why a tier was not changed: it never is, by a program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "PromotionMustBeHumanAuthorized: a tier is changed by a human, in a reviewed pull request: edit line {line} of `{}`, \
+     `{text}`, to say `current_tier = \"{target}\"`",
+    file.display()
+)]
+pub(crate) struct PromotionMustBeHumanAuthorized {
+    pub(crate) file: PathBuf,
+    /// 1 for the first line.
+    pub(crate) line: usize,
+    text: String,
+    target: Tier,
+}
+
+/// Does not change the tier, whatever the verdict: it only says where a human does. `registration` is the content of `file`.
+pub(crate) fn apply(
+    verdict: &PromotionVerdict,
+    file: &Path,
+    registration: &str,
+) -> Result<Infallible, PromotionMustBeHumanAuthorized> {
+    let is_tier = |(_, line): &(usize, &str)| {
+        line.trim_start().strip_prefix("current_tier").is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    let (index, text) = registration.lines().enumerate().find(is_tier).unwrap_or((0, ""));
+    Err(PromotionMustBeHumanAuthorized {
+        file: file.to_owned(),
+        line: index + 1,
+        text: text.trim().to_owned(),
+        target: verdict.target_tier,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::{Heads, StoreId};
+    use crate::record::fixture::{REGISTRATION, Run};
+    use crate::report::LoadErrorEntry;
+    use proptest::prelude::*;
+
+    fn registration() -> Registration {
+        Registration::parse(REGISTRATION).expect("a registration")
+    }
+
+    fn bench_cases() -> BTreeSet<CaseId> {
+        ["001-first", "002-second"].into_iter().map(|id| id.parse().expect("a case id")).collect()
+    }
+
+    /// Evidence that is good enough for silver.
+    fn good() -> VerifiedRecord {
+        let position = Heads::default().next(StoreId::from_bytes([1; 16]), &"fixture".parse().expect("a task class"));
+        let bytes = Run::new(0).at(&position).to_bytes().expect("it serialises");
+        let (record, link) = RecordedRun::read(&bytes).expect("a record");
+        VerifiedRecord { link, record, unfinished_runs: 1 }
+    }
+
+    fn codes(change: impl FnOnce(&mut RecordedRun)) -> Vec<&'static str> {
+        let mut evidence = good();
+        change(&mut evidence.record);
+        let verdict = judge(&registration(), &bench_cases(), Tier::Silver, &evidence);
+        assert_eq!(verdict.evidence_sufficient(), verdict.reasons.is_empty());
+        verdict.reasons.iter().map(Reason::code).collect()
+    }
+
+    fn load_error() -> LoadErrorEntry {
+        LoadErrorEntry { folder: "f".to_owned(), field: "x".to_owned(), message: "m".to_owned() }
+    }
+
+    #[test]
+    fn good_evidence_is_sufficient_and_every_missing_condition_is_a_reason() {
+        assert_eq!(codes(|_| {}), [""; 0]);
+        assert_eq!(codes(|record| record.report.mean_score = 0.799), ["below_threshold"]);
+        assert_eq!(codes(|record| record.report.mean_score = 0.8), [""; 0]);
+        assert_eq!(codes(|record| record.report.passed_count = 1), ["too_few_passed"]);
+        let block = |record: &mut RecordedRun| drop(record.report.block_severity_failure_modes.insert("x".to_owned()));
+        assert_eq!(codes(block), ["block_severity_failure_modes"]);
+        assert_eq!(codes(|record| record.report.selection.selected = 1), ["cases_selected"]);
+        assert_eq!(codes(|record| drop(record.case_digest_set.pop_first())), ["not_every_case"]);
+        assert_eq!(codes(|record| drop(record.output_kinds.insert(OutputKind::SolvedExample))), ["solved_examples"]);
+        let other = Sut { name: "other".to_owned(), version: "2".to_owned(), command_digest: None };
+        assert_eq!(codes(|record| drop(record.suts.insert(other))), ["several_systems_under_test"]);
+        assert_eq!(codes(|record| record.suts.clear()), ["no_system_under_test"]);
+        assert_eq!(codes(|record| record.report.aborted = true), ["aborted"]);
+        let failed_to_load = |record: &mut RecordedRun| {
+            record.report.had_load_errors = true;
+            record.report.load_errors.push(load_error());
+        };
+        assert_eq!(codes(failed_to_load), ["load_errors"]);
+    }
+
+    #[test]
+    fn only_the_tier_right_above_can_be_aimed_at() {
+        let verdict = |target| judge(&registration(), &bench_cases(), target, &good());
+        assert!(verdict(Tier::Silver).evidence_sufficient());
+        for (target, text) in [
+            (Tier::Bronze, "bronze is not the tier right above bronze, which is silver"),
+            (Tier::Gold, "gold is not the tier right above bronze, which is silver"),
+            (Tier::Platinum, "platinum is not the tier right above bronze, which is silver"),
+        ] {
+            assert_eq!(verdict(target).reasons[0].to_string(), text);
+        }
+        let mut top = registration();
+        top.current_tier = Tier::Platinum;
+        let reasons = judge(&top, &bench_cases(), Tier::Platinum, &good()).reasons;
+        assert_eq!(reasons[0].to_string(), "platinum is the highest tier there is, and platinum is not above it");
+    }
+
+    #[test]
+    fn the_metric_is_the_registrations() {
+        let mut strict = registration();
+        strict.promotion_metric = PromotionMetric::LowerBound95;
+        let verdict = judge(&strict, &bench_cases(), Tier::Silver, &good());
+        assert_eq!(verdict.reasons.iter().map(Reason::code).collect::<Vec<_>>(), ["below_threshold"]);
+        assert!(verdict.reasons[0].to_string().starts_with("lower_bound_95 is 0.2236"), "{}", verdict.reasons[0]);
+    }
+
+    #[test]
+    fn the_line_for_programs_says_everything() {
+        let mut evidence = good();
+        evidence.record.report.aborted = true;
+        let verdict = judge(&registration(), &bench_cases(), Tier::Silver, &evidence);
+        let json = verdict.to_json().expect("it serialises");
+        insta::assert_snapshot!(json, @r#"{"kind":"verdict","task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-897531ef.json","seq":1,"hash":"897531efa269d70ca73c520fa1d6d04a201a176c218cbc369bec9dbdb682fbd4","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012"},"unfinished_runs":1}"#);
+    }
+
+    #[test]
+    fn apply_always_fails_and_names_the_line() {
+        let verdict = judge(&registration(), &bench_cases(), Tier::Silver, &good());
+        assert!(verdict.evidence_sufficient());
+        let error = apply(&verdict, Path::new("bench/fixture/registration.toml"), REGISTRATION).expect_err("always");
+        assert_eq!((error.line, error.file.to_str()), (3, Some("bench/fixture/registration.toml")));
+        assert_eq!(
+            error.to_string(),
+            "PromotionMustBeHumanAuthorized: a tier is changed by a human, in a reviewed pull request: edit line 3 of \
+             `bench/fixture/registration.toml`, `current_tier = \"bronze\"`, to say `current_tier = \"silver\"`"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn evidence_is_sufficient_exactly_when_all_conditions_hold(
+            mean_score in 0.0..=1.0_f64,
+            passed_count in 0..4_u64,
+            has_block_mode: bool,
+            selected in 1..=2_u64,
+            is_solved: bool,
+            systems in 0..3_usize,
+            aborted: bool,
+            had_load_errors: bool,
+            target in prop::sample::select(Tier::ALL.to_vec()),
+        ) {
+            let mut evidence = good();
+            let record = &mut evidence.record;
+            record.report.mean_score = mean_score;
+            record.report.passed_count = passed_count;
+            record.report.block_severity_failure_modes = has_block_mode.then(|| "m".to_owned()).into_iter().collect();
+            record.report.selection.selected = selected;
+            record.output_kinds = [if is_solved { OutputKind::SolvedExample } else { OutputKind::Live }].into();
+            let sut = |n: usize| Sut { name: n.to_string(), version: String::new(), command_digest: None };
+            record.suts = (0..systems).map(sut).collect();
+            record.report.aborted = aborted;
+            record.report.had_load_errors = had_load_errors;
+            let verdict = judge(&registration(), &bench_cases(), target, &evidence);
+            // Of all tiers only silver is right above bronze; it asks for a mean of 0.8 and 2 passed cases.
+            let enough = target == Tier::Silver && mean_score >= 0.8 && passed_count >= 2 && !has_block_mode;
+            let whole = selected == 2 && !is_solved && systems == 1 && !aborted && !had_load_errors;
+            prop_assert_eq!(verdict.evidence_sufficient(), enough && whole);
+        }
+    }
+}

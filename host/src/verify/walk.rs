@@ -1,0 +1,292 @@
+//! The walk over a whole body of evidence.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::case::CaseManifest;
+use super::figures;
+use super::finding::{Finding, Problem, State};
+use super::last_seen::{FirstUse, LastSeenError, LastSeenFile, LastSeenProblem, Memory};
+use crate::chain::{Heads, Link, StoreId};
+use crate::ids::{Digest, RecordHash, TaskClassName};
+use crate::store::{Evidence, FileError, LockError, Seen, Snapshot, Started, StoreReader, scan};
+
+/// What a task class has in the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ClassSummary {
+    pub(crate) records: u64,
+    /// Live runs that were started, finished or not.
+    pub(crate) started: u64,
+}
+
+/// Of which records the objects must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObjectScope {
+    All,
+    /// Of the newest record of each task class: what a bundle carries.
+    Newest,
+}
+
+/// What a store is compared with besides itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Checks<'a> {
+    /// Where there is none, nothing can be remembered: every use is a first one.
+    pub(crate) last_seen: Option<&'a LastSeenFile>,
+    pub(crate) first_use: FirstUse,
+}
+
+/// Why evidence could not even be looked at.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum VerifyError {
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    LastSeen(#[from] LastSeenError),
+}
+
+/// What was found out. Everything that is wrong, in order: what concerns the whole, then each class record by record.
+#[derive(Debug)]
+pub(crate) struct Verification {
+    pub(crate) store_id: StoreId,
+    pub(crate) classes: BTreeMap<TaskClassName, ClassSummary>,
+    /// Every record that reads as one, by its place. Of a fork, one branch.
+    pub(crate) links: BTreeMap<(TaskClassName, u64), Link>,
+    /// Markers of live runs that no record names: unfinished, or still running.
+    pub(crate) unfinished: Vec<Started>,
+    pub(crate) findings: Vec<Finding>,
+    /// What was seen, for a writer that goes on from here.
+    pub(crate) snapshot: Snapshot,
+}
+
+impl Verification {
+    /// The worst that was found.
+    pub(crate) fn state(&self) -> State {
+        self.findings.iter().map(Finding::state).max().unwrap_or(State::Ok)
+    }
+
+    pub(crate) fn heads(&self) -> &Heads {
+        self.snapshot.heads()
+    }
+
+    pub(crate) fn started_counts(&self) -> BTreeMap<TaskClassName, u64> {
+        let counts = self.classes.iter().map(|(class, summary)| (class.clone(), summary.started));
+        counts.filter(|(_, started)| *started > 0).collect()
+    }
+
+    /// Adds what was found elsewhere, and keeps the order.
+    pub(crate) fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        self.findings.extend(findings);
+        self.findings.sort_by(|a, b| (&a.task_class, a.seq, &a.file).cmp(&(&b.task_class, b.seq, &b.file)));
+    }
+
+    /// Keeps what concerns one task class. What nobody can attribute concerns every one.
+    pub(crate) fn limit_to(&mut self, task_class: &TaskClassName) {
+        self.findings.retain(|finding| finding.task_class.as_ref().is_none_or(|class| class == task_class));
+        self.classes.retain(|class, _| class == task_class);
+        self.links.retain(|(class, _), _| class == task_class);
+        self.unfinished.retain(|started| &started.marker.task_class == task_class);
+    }
+
+    /// Whether anything is wrong that a crash does not explain.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.state() <= State::Incomplete
+    }
+
+    fn hash_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {
+        self.links.get(&(task_class.clone(), seq)).map(|link| link.hash)
+    }
+}
+
+/// Walks a store and compares it with what was seen of it before.
+pub(crate) fn verify_store(
+    store: &StoreReader,
+    checks: Checks<'_>,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Verification, VerifyError> {
+    let (markers, marker_findings) = store.started()?;
+    let (mut verification, named) = walk(store, ObjectScope::All, progress)?;
+    verification.add(marker_findings);
+    verification.add_markers(markers, &named);
+    verification.compare_with_last_seen(checks)?;
+    Ok(verification)
+}
+
+/// Walks evidence that has no more than its records and objects.
+pub(crate) fn verify_evidence(
+    evidence: &dyn Evidence,
+    scope: ObjectScope,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Verification, VerifyError> {
+    walk(evidence, scope, progress).map(|(verification, _)| verification)
+}
+
+/// Which record names which marker.
+type NamedMarkers = BTreeMap<Digest, (TaskClassName, u64)>;
+
+fn walk(
+    evidence: &dyn Evidence,
+    scope: ObjectScope,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<(Verification, NamedMarkers), VerifyError> {
+    let mut classes: BTreeMap<TaskClassName, ClassSummary> = BTreeMap::new();
+    let mut named = NamedMarkers::new();
+    let mut contents = ContentCheck::new(evidence, scope);
+    let mut scan = scan(evidence, evidence.names()?, &Snapshot::default(), &mut |seen: &Seen<'_>| {
+        classes.entry(seen.record.task_class.clone()).or_default().records += 1;
+        if let Some(marker) = seen.record.started_marker {
+            named.insert(marker, (seen.record.task_class.clone(), seen.record.seq));
+        }
+        contents.check(seen);
+        progress(seen.done, seen.total);
+    });
+    scan.findings.extend(contents.finish());
+    scan.findings.extend(scan.drafts.into_iter().map(|draft| Finding {
+        task_class: None,
+        seq: None,
+        file: Some(format!("runs/{draft}")),
+        problem: Problem::Draft,
+    }));
+    let place = |link: Link| ((link.position.task_class.clone(), link.position.seq), link);
+    let mut verification = Verification {
+        store_id: evidence.id(),
+        classes,
+        links: scan.links.into_iter().map(place).collect(),
+        unfinished: Vec::new(),
+        findings: Vec::new(),
+        snapshot: scan.snapshot,
+    };
+    verification.add(scan.findings);
+    Ok((verification, named))
+}
+
+impl Verification {
+    fn add_markers(&mut self, markers: Vec<Started>, named: &NamedMarkers) {
+        let there: BTreeSet<_> = markers.iter().map(|started| started.digest).collect();
+        for started in markers {
+            self.classes.entry(started.marker.task_class.clone()).or_default().started += 1;
+            if !named.contains_key(&started.digest) {
+                self.unfinished.push(started);
+            }
+        }
+        let gone = named.iter().filter(|(marker, _)| !there.contains(*marker));
+        let findings: Vec<_> = gone
+            .map(|(marker, (task_class, seq))| Finding {
+                task_class: Some(task_class.clone()),
+                seq: Some(*seq),
+                file: None,
+                problem: Problem::MarkerGone { marker: *marker },
+            })
+            .collect();
+        self.add(findings);
+    }
+
+    fn compare_with_last_seen(&mut self, checks: Checks<'_>) -> Result<(), VerifyError> {
+        let started = self.started_counts();
+        let memory = match checks.last_seen {
+            Some(last_seen) => last_seen.read()?,
+            None => Memory::None,
+        };
+        let problems = match memory {
+            Memory::Seen(seen) => {
+                seen.compare(self.store_id, self.heads(), &started, &|class, seq| self.hash_at(class, seq))
+            }
+            Memory::Damaged { path } => vec![(None, None, LastSeenProblem::Damaged { path })],
+            Memory::None if checks.first_use == FirstUse::Refuse => vec![(None, None, LastSeenProblem::NeverSeen)],
+            Memory::None => Vec::new(),
+        };
+        self.add(problems.into_iter().map(|(task_class, seq, problem)| Finding {
+            task_class,
+            seq,
+            file: None,
+            problem: Problem::LastSeen(problem),
+        }));
+        Ok(())
+    }
+}
+
+/// What a record says beside its place: its figures, and the objects it names. An object is read once, whoever names it.
+struct ContentCheck<'a> {
+    evidence: &'a dyn Evidence,
+    scope: ObjectScope,
+    checked: BTreeSet<Digest>,
+    findings: Vec<Finding>,
+    /// The newest record of each class so far, whose objects are checked at the end.
+    newest: BTreeMap<TaskClassName, Named>,
+}
+
+/// A record's place, and the objects it names.
+struct Named {
+    seq: u64,
+    file: String,
+    objects: BTreeSet<Digest>,
+    cases: BTreeSet<Digest>,
+}
+
+impl<'a> ContentCheck<'a> {
+    fn new(evidence: &'a dyn Evidence, scope: ObjectScope) -> Self {
+        Self { evidence, scope, checked: BTreeSet::new(), findings: Vec::new(), newest: BTreeMap::new() }
+    }
+
+    fn check(&mut self, seen: &Seen<'_>) {
+        let record = seen.record;
+        let named = Named {
+            seq: record.seq,
+            file: format!("runs/{}", seen.link.file_name()),
+            objects: record.named_objects(),
+            cases: record.case_digest_set.values().copied().collect(),
+        };
+        if let Some(figure) = figures::contradiction(record) {
+            self.report(&record.task_class, &named, Problem::Figure { figure });
+        }
+        match self.scope {
+            ObjectScope::All => self.check_objects(&record.task_class, &named),
+            ObjectScope::Newest => {
+                if self.newest.get(&record.task_class).is_none_or(|newest| newest.seq < named.seq) {
+                    self.newest.insert(record.task_class.clone(), named);
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> Vec<Finding> {
+        for (task_class, named) in std::mem::take(&mut self.newest) {
+            self.check_objects(&task_class, &named);
+        }
+        self.findings
+    }
+
+    fn check_objects(&mut self, task_class: &TaskClassName, named: &Named) {
+        for digest in &named.objects {
+            let is_case = named.cases.contains(digest);
+            let problem = if is_case { self.check_case(*digest) } else { self.check_object(*digest) };
+            if let Some(problem) = problem {
+                self.report(task_class, named, problem);
+            }
+        }
+    }
+
+    fn check_object(&mut self, digest: Digest) -> Option<Problem> {
+        if self.checked.insert(digest) { self.evidence.check_object(digest).err().map(Problem::from) } else { None }
+    }
+
+    /// A case's object leads to its files.
+    fn check_case(&mut self, digest: Digest) -> Option<Problem> {
+        if !self.checked.insert(digest) {
+            return None;
+        }
+        match CaseManifest::read(self.evidence, digest) {
+            Ok(manifest) => manifest.files().find_map(|file| self.check_object(file)),
+            Err(error) => Some(error.into()),
+        }
+    }
+
+    fn report(&mut self, task_class: &TaskClassName, named: &Named, problem: Problem) {
+        self.findings.push(Finding {
+            task_class: Some(task_class.clone()),
+            seq: Some(named.seq),
+            file: Some(named.file.clone()),
+            problem,
+        });
+    }
+}

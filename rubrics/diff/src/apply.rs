@@ -1,0 +1,205 @@
+//! Sections → a changed copy of the tree. All of them are read from the old tree before anything is written, so that the
+//! order of sections means nothing and a diff applies as a whole or not at all.
+
+use crate::parse::{DiffError, Hunk, Kind, Operation, Problem, Section, parse};
+use crate::tree::Tree;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A diff that applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The tree after the diff.
+    pub tree: Tree,
+    /// What the diff did, in its own order. Empty for an empty diff.
+    pub changes: Vec<Change>,
+}
+
+/// What happened to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The file was there and is there, with another content or mode.
+    Modified(String),
+    /// The file was not there.
+    Added(String),
+    /// The file is not there any more.
+    Deleted(String),
+    /// The file is at another path, perhaps with another content.
+    Renamed { from: String, to: String },
+}
+
+impl Change {
+    /// Every path that the change touches: where the file was and where it is.
+    #[must_use]
+    pub fn paths(&self) -> Vec<&str> {
+        match self {
+            Self::Modified(path) | Self::Added(path) | Self::Deleted(path) => vec![path],
+            Self::Renamed { from, to } => vec![from, to],
+        }
+    }
+}
+
+impl Applied {
+    /// Every path that the diff touches, sorted and once.
+    #[must_use]
+    pub fn changed_paths(&self) -> BTreeSet<&str> {
+        self.changes.iter().flat_map(Change::paths).collect()
+    }
+}
+
+/// Applies `diff` to `tree`.
+///
+/// # Errors
+///
+/// The first thing in the diff that is malformed or does not fit the tree; then nothing was applied.
+pub fn apply(tree: &Tree, diff: &str) -> Result<Applied, DiffError> {
+    let sections = parse(diff)?;
+    let mut outcome = Outcome::default();
+    for section in &sections {
+        outcome.add(tree, section).map_err(|error| error.on(section.line))?;
+    }
+    outcome.finish(tree)
+}
+
+/// An error that may know a better line than the one its section starts on.
+enum Failure {
+    At(DiffError),
+    Section(Problem),
+}
+
+impl Failure {
+    fn on(self, line: usize) -> DiffError {
+        match self {
+            Self::At(error) => error,
+            Self::Section(problem) => DiffError { line, problem },
+        }
+    }
+}
+
+impl From<DiffError> for Failure {
+    fn from(error: DiffError) -> Self {
+        Self::At(error)
+    }
+}
+
+/// What all sections together take out of the old tree and put into the new one.
+#[derive(Default)]
+struct Outcome {
+    taken: BTreeSet<String>,
+    written: BTreeMap<String, (usize, Vec<u8>)>,
+    changes: Vec<Change>,
+}
+
+impl Outcome {
+    fn add(&mut self, tree: &Tree, section: &Section) -> Result<(), Failure> {
+        match &section.operation {
+            Operation::Modify(path) => {
+                let content = self.rewritten(tree, path, section)?;
+                self.write(section, path, content, Change::Modified(path.clone()))
+            }
+            Operation::Create(path) => {
+                let content = rewrite(path, b"", &section.hunks)?;
+                self.write(section, path, content, Change::Added(path.clone()))
+            }
+            Operation::Delete(path) => {
+                let left = self.rewritten(tree, path, section)?;
+                if !left.is_empty() {
+                    return Err(Failure::Section(Problem::DeleteLeavesLines(path.clone())));
+                }
+                self.changes.push(Change::Deleted(path.clone()));
+                Ok(())
+            }
+            Operation::Rename { from, to } => {
+                let content = self.rewritten(tree, from, section)?;
+                self.write(section, to, content, Change::Renamed { from: from.clone(), to: to.clone() })
+            }
+        }
+    }
+
+    /// Takes `path` out of the old tree and gives its content with the section's hunks applied.
+    fn rewritten(&mut self, tree: &Tree, path: &str, section: &Section) -> Result<Vec<u8>, Failure> {
+        let old = tree.get(path).ok_or_else(|| Failure::Section(Problem::NoSuchFile(path.to_owned())))?;
+        if !self.taken.insert(path.to_owned()) {
+            return Err(Failure::Section(Problem::Twice(path.to_owned())));
+        }
+        Ok(rewrite(path, old, &section.hunks)?)
+    }
+
+    fn write(&mut self, section: &Section, path: &str, content: Vec<u8>, change: Change) -> Result<(), Failure> {
+        if self.written.insert(path.to_owned(), (section.line, content)).is_some() {
+            return Err(Failure::Section(Problem::Twice(path.to_owned())));
+        }
+        self.changes.push(change);
+        Ok(())
+    }
+
+    fn finish(self, old: &Tree) -> Result<Applied, DiffError> {
+        let mut tree = old.clone();
+        for path in &self.taken {
+            tree.remove(path);
+        }
+        for (path, (line, content)) in self.written {
+            if tree.contains(&path) {
+                return Err(DiffError { line, problem: Problem::Exists(path) });
+            }
+            tree.insert(path, content);
+        }
+        if let Some(path) = tree.file_used_as_directory() {
+            return Err(DiffError { line: 1, problem: Problem::FileAsDirectory(path.to_owned()) });
+        }
+        Ok(Applied { tree, changes: self.changes })
+    }
+}
+
+/// The content of `path` with `hunks` applied at exactly the lines they name.
+fn rewrite(path: &str, old: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>, DiffError> {
+    let old: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut new: Vec<&[u8]> = Vec::with_capacity(old.len());
+    let mut position = 0;
+    for hunk in hunks {
+        let before = old.get(position..hunk.skip).ok_or_else(|| misplaced(path, hunk, position))?;
+        new.extend(before);
+        position = apply_hunk(path, hunk, &old, &mut new)?;
+    }
+    new.extend(&old[position..]);
+    joined(path, hunks, &new)
+}
+
+fn misplaced(path: &str, hunk: &Hunk, position: usize) -> DiffError {
+    let problem = if hunk.skip < position {
+        Problem::HunkOrder
+    } else {
+        Problem::Mismatch { path: path.to_owned(), at: hunk.skip + 1 }
+    };
+    DiffError { line: hunk.line, problem }
+}
+
+/// Appends the new lines of `hunk` and gives the position in the old file after it.
+fn apply_hunk<'a>(path: &str, hunk: &'a Hunk, old: &[&'a [u8]], new: &mut Vec<&'a [u8]>) -> Result<usize, DiffError> {
+    let mut position = hunk.skip;
+    for line in &hunk.lines {
+        if line.kind != Kind::Add {
+            if old.get(position) != Some(&line.content.as_bytes()) {
+                let problem = Problem::Mismatch { path: path.to_owned(), at: position + 1 };
+                return Err(DiffError { line: line.line, problem });
+            }
+            position += 1;
+        }
+        if line.kind != Kind::Remove {
+            new.push(line.content.as_bytes());
+        }
+    }
+    Ok(position)
+}
+
+/// The new file's bytes. Only its last line may lack a newline: anything else is a marker in the wrong place.
+fn joined(path: &str, hunks: &[Hunk], new: &[&[u8]]) -> Result<Vec<u8>, DiffError> {
+    let inner = new.len().saturating_sub(1);
+    if new[..inner].iter().any(|line| !line.ends_with(b"\n")) {
+        let line = hunks.last().map_or(1, |hunk| hunk.line);
+        return Err(DiffError { line, problem: Problem::NewlineMissing(path.to_owned()) });
+    }
+    Ok(new.concat())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! Applies a unified diff to a tree of files in memory.
+//!
+//! For rubrics whose system under test answers with a diff. A score must not depend on how forgiving a tool is, so there is
+//! no fuzz, no offset and no guessing: every line that a hunk keeps or removes must be in the file, byte for byte, at the
+//! line that the hunk names, and every hunk must hold as many lines as its header says. What does not fit is an error that
+//! names the line of the diff, and then nothing is applied.
+//!
+//! # What is accepted
+//!
+//! Sections as `git diff` writes them, with or without the `diff --git` line: changed, new, deleted and renamed files, with
+//! paths below `a/` and `b/`. `\ No newline at end of file` is exact in both directions. Two liberties that cannot change
+//! the result: an empty line inside a hunk is an empty line of context (editors strip the blank), and the last line of the
+//! diff may lack its newline. Modes are read and not kept, because a [`Tree`] has none; a file whose mode alone changes
+//! still counts as changed.
+//!
+//! # What is refused
+//!
+//! Text around the sections, binary patches, copies, a path that occurs twice, a path that is absolute or leaves the tree,
+//! a new file where one exists already, a deletion that leaves something over, and a file below a path that is a file.
+//!
+//! This crate reads no files and prints nothing.
+
+mod apply;
+mod parse;
+mod path;
+mod tree;
+
+pub use apply::{Applied, Change, apply};
+pub use parse::{DiffError, Problem};
+pub use path::PathError;
+pub use tree::Tree;

@@ -1,0 +1,345 @@
+//! Text of a unified diff → sections and hunks whose line counts are right. Knows nothing of the files they are for.
+
+use crate::path::{self, PathError};
+use thiserror::Error;
+
+/// What is wrong with a diff, and on which of its lines (counted from 1).
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("line {line} of the diff: {problem}")]
+pub struct DiffError {
+    /// The line of the diff that shows the problem.
+    pub line: usize,
+    /// What the problem is.
+    pub problem: Problem,
+}
+
+/// Why a diff cannot be applied.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Problem {
+    #[error("expected a file section (`diff --git` or `--- `), found other text")]
+    NotASection,
+    #[error("`{0}` is refused: send text changes only, one section per file")]
+    Unsupported(String),
+    #[error("a section without hunks must create or delete an empty file, rename one, or change a mode")]
+    NoHunks,
+    #[error("expected `+++ ` after `--- `")]
+    NoNewSide,
+    #[error("both sides of the section are `/dev/null`")]
+    NoSide,
+    #[error("the two sides of the section name different files without `rename from` and `rename to`")]
+    SidesDiffer,
+    #[error("the headers of the section contradict each other")]
+    Contradiction,
+    #[error("a path is refused: {0}")]
+    Path(PathError),
+    #[error("the hunk header is not `@@ -start,count +start,count @@`")]
+    HunkHeader,
+    #[error("the hunk has not as many lines as its header says")]
+    HunkCount,
+    #[error("a line of a hunk must start with a blank, `-`, `+` or `\\`")]
+    HunkLine,
+    #[error("hunks must be in order and must not overlap")]
+    HunkOrder,
+    #[error("file `{0}` is not in the input")]
+    NoSuchFile(String),
+    #[error("file `{0}` exists already")]
+    Exists(String),
+    #[error("file `{0}` occurs twice in the diff")]
+    Twice(String),
+    #[error("file `{0}` would also be a directory")]
+    FileAsDirectory(String),
+    #[error("file `{path}` has not at line {at} what the hunk says")]
+    Mismatch { path: String, at: usize },
+    #[error("file `{0}` would have a line without a newline before its end")]
+    NewlineMissing(String),
+    #[error("deleting file `{0}` leaves lines over")]
+    DeleteLeavesLines(String),
+}
+
+/// What a section does to which file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Modify(String),
+    Create(String),
+    Delete(String),
+    Rename { from: String, to: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    /// The line of the diff on which the section starts.
+    pub(crate) line: usize,
+    pub(crate) operation: Operation,
+    pub(crate) hunks: Vec<Hunk>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hunk {
+    pub(crate) line: usize,
+    /// The number of lines of the old file before the hunk.
+    pub(crate) skip: usize,
+    pub(crate) lines: Vec<HunkLine>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Keep,
+    Remove,
+    Add,
+}
+
+/// One line of a hunk with its newline, unless the diff says that it has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HunkLine {
+    pub(crate) line: usize,
+    pub(crate) kind: Kind,
+    pub(crate) content: String,
+}
+
+pub(crate) fn parse(diff: &str) -> Result<Vec<Section>, DiffError> {
+    let mut lines = Lines::new(diff);
+    let mut sections = Vec::new();
+    while let Some(line) = lines.peek() {
+        if line.is_empty() {
+            lines.next();
+        } else {
+            sections.push(section(&mut lines)?);
+        }
+    }
+    Ok(sections)
+}
+
+/// The lines of the diff with the number of the one that comes next.
+struct Lines<'a> {
+    rest: Vec<&'a str>,
+    next: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(diff: &'a str) -> Self {
+        let mut rest: Vec<&str> = diff.split('\n').collect();
+        if rest.last() == Some(&"") {
+            rest.pop();
+        }
+        Self { rest, next: 0 }
+    }
+
+    fn peek(&self) -> Option<&'a str> {
+        self.rest.get(self.next).copied()
+    }
+
+    fn next(&mut self) -> Option<&'a str> {
+        let line = self.peek()?;
+        self.next += 1;
+        Some(line)
+    }
+
+    /// Takes the next line if it starts with `prefix`, and gives what follows it.
+    fn take(&mut self, prefix: &str) -> Option<&'a str> {
+        let rest = self.peek()?.strip_prefix(prefix)?;
+        self.next += 1;
+        Some(rest)
+    }
+
+    /// The number of the line that comes next, counted from 1.
+    fn number(&self) -> usize {
+        self.next + 1
+    }
+
+    /// An error on the line that was taken last.
+    fn error(&self, problem: Problem) -> DiffError {
+        DiffError { line: self.next.max(1), problem }
+    }
+}
+
+/// What the lines between `diff --git` and `--- ` say.
+#[derive(Default)]
+struct Headers {
+    git_path: Option<Result<String, PathError>>,
+    rename_from: Option<String>,
+    rename_to: Option<String>,
+    created: bool,
+    deleted: bool,
+    mode: bool,
+}
+
+/// The two file names of a section; `None` inside is `/dev/null`.
+type Sides = (Option<String>, Option<String>);
+
+fn section(lines: &mut Lines<'_>) -> Result<Section, DiffError> {
+    let line = lines.number();
+    let headers = headers(lines)?;
+    let sides = sides(lines)?;
+    let hunks = if sides.is_some() { hunks(lines)? } else { Vec::new() };
+    let operation = operation(&headers, sides).map_err(|problem| DiffError { line, problem })?;
+    Ok(Section { line, operation, hunks })
+}
+
+fn headers(lines: &mut Lines<'_>) -> Result<Headers, DiffError> {
+    let mut headers = Headers::default();
+    if let Some(paths) = lines.take("diff --git ") {
+        headers.git_path = Some(path::from_git_line(paths));
+        while header(lines, &mut headers)? {}
+    } else if !lines.peek().is_some_and(|line| line.starts_with("--- ")) {
+        lines.next();
+        return Err(lines.error(Problem::NotASection));
+    }
+    Ok(headers)
+}
+
+/// Reads one extended header. `false`: the next line is none.
+fn header(lines: &mut Lines<'_>, headers: &mut Headers) -> Result<bool, DiffError> {
+    const IGNORED: [&str; 4] = ["index ", "similarity index ", "dissimilarity index ", "old mode "];
+    const UNSUPPORTED: [&str; 4] = ["GIT binary patch", "Binary files ", "copy from ", "copy to "];
+    if let Some(path) = lines.take("rename from ") {
+        headers.rename_from = Some(path::from_rename_line(path).map_err(|why| lines.error(Problem::Path(why)))?);
+    } else if let Some(path) = lines.take("rename to ") {
+        headers.rename_to = Some(path::from_rename_line(path).map_err(|why| lines.error(Problem::Path(why)))?);
+    } else if lines.take("new file mode ").is_some() {
+        headers.created = true;
+    } else if lines.take("deleted file mode ").is_some() {
+        headers.deleted = true;
+    } else if lines.take("new mode ").is_some() {
+        headers.mode = true;
+    } else if let Some(prefix) = UNSUPPORTED.iter().find(|prefix| lines.take(prefix).is_some()) {
+        return Err(lines.error(Problem::Unsupported(prefix.trim_end().to_owned())));
+    } else {
+        return Ok(IGNORED.iter().any(|prefix| lines.take(prefix).is_some()));
+    }
+    Ok(true)
+}
+
+fn sides(lines: &mut Lines<'_>) -> Result<Option<Sides>, DiffError> {
+    let Some(old) = lines.take("--- ") else { return Ok(None) };
+    let old = path::from_file_line(old, "a/").map_err(|why| lines.error(Problem::Path(why)))?;
+    let new = lines.take("+++ ").ok_or_else(|| lines.error(Problem::NoNewSide))?;
+    let new = path::from_file_line(new, "b/").map_err(|why| lines.error(Problem::Path(why)))?;
+    Ok(Some((old, new)))
+}
+
+fn operation(headers: &Headers, sides: Option<Sides>) -> Result<Operation, Problem> {
+    let by_headers = operation_of_headers(headers)?;
+    let Some(sides) = sides else { return by_headers.ok_or(Problem::NoHunks) };
+    let by_sides = operation_of_sides(sides, by_headers.as_ref())?;
+    match by_headers {
+        Some(by_headers) if by_headers != by_sides => Err(Problem::Contradiction),
+        _ => Ok(by_sides),
+    }
+}
+
+fn operation_of_headers(headers: &Headers) -> Result<Option<Operation>, Problem> {
+    let git_path = || match &headers.git_path {
+        Some(path) => path.clone().map_err(Problem::Path),
+        None => Err(Problem::NotASection),
+    };
+    match (headers.created, headers.deleted, &headers.rename_from, &headers.rename_to) {
+        (true, false, None, None) => Ok(Some(Operation::Create(git_path()?))),
+        (false, true, None, None) => Ok(Some(Operation::Delete(git_path()?))),
+        (false, false, Some(from), Some(to)) => Ok(Some(Operation::Rename { from: from.clone(), to: to.clone() })),
+        (false, false, None, None) if headers.mode => Ok(Some(Operation::Modify(git_path()?))),
+        (false, false, None, None) => Ok(None),
+        _ => Err(Problem::Contradiction),
+    }
+}
+
+fn operation_of_sides(sides: Sides, by_headers: Option<&Operation>) -> Result<Operation, Problem> {
+    match sides {
+        (None, None) => Err(Problem::NoSide),
+        (None, Some(path)) => Ok(Operation::Create(path)),
+        (Some(path), None) => Ok(Operation::Delete(path)),
+        (Some(old), Some(new)) if old == new => Ok(Operation::Modify(new)),
+        (Some(from), Some(to)) if matches!(by_headers, Some(Operation::Rename { .. })) => {
+            Ok(Operation::Rename { from, to })
+        }
+        (Some(_), Some(_)) => Err(Problem::SidesDiffer),
+    }
+}
+
+fn hunks(lines: &mut Lines<'_>) -> Result<Vec<Hunk>, DiffError> {
+    let mut hunks = Vec::new();
+    while let Some(header) = lines.take("@@ ") {
+        hunks.push(hunk(lines, header)?);
+    }
+    if hunks.is_empty() {
+        return Err(DiffError { line: lines.number(), problem: Problem::HunkHeader });
+    }
+    Ok(hunks)
+}
+
+fn hunk(lines: &mut Lines<'_>, header: &str) -> Result<Hunk, DiffError> {
+    let line = lines.next;
+    let (old, new) = ranges(header).ok_or_else(|| lines.error(Problem::HunkHeader))?;
+    let body = hunk_lines(lines, old.1, new.1)?;
+    // A range of no lines names the line before it; any other names its first line.
+    let skip = if old.1 == 0 { Some(old.0) } else { old.0.checked_sub(1) };
+    let skip = skip.ok_or(DiffError { line, problem: Problem::HunkHeader })?;
+    Ok(Hunk { line, skip, lines: body })
+}
+
+/// `-start[,count] +start[,count] @@…` → the two ranges.
+fn ranges(header: &str) -> Option<((usize, usize), (usize, usize))> {
+    let (ranges, _section) = header.split_once(" @@")?;
+    let (old, new) = ranges.split_once(' ')?;
+    Some((range(old.strip_prefix('-')?)?, range(new.strip_prefix('+')?)?))
+}
+
+fn range(text: &str) -> Option<(usize, usize)> {
+    let number = |digits: &str| {
+        let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        plain.then(|| digits.parse::<usize>().ok()).flatten()
+    };
+    match text.split_once(',') {
+        Some((start, count)) => Some((number(start)?, number(count)?)),
+        None => Some((number(text)?, 1)),
+    }
+}
+
+fn hunk_lines(lines: &mut Lines<'_>, old_count: usize, new_count: usize) -> Result<Vec<HunkLine>, DiffError> {
+    let (mut old_left, mut new_left) = (old_count, new_count);
+    let mut body: Vec<HunkLine> = Vec::new();
+    while old_left > 0 || new_left > 0 {
+        let line = hunk_line(lines)?;
+        let Some(line) = line else {
+            strip_newline(lines, &mut body)?;
+            continue;
+        };
+        let (old, new) = match line.kind {
+            Kind::Keep => (1, 1),
+            Kind::Remove => (1, 0),
+            Kind::Add => (0, 1),
+        };
+        old_left = old_left.checked_sub(old).ok_or_else(|| lines.error(Problem::HunkCount))?;
+        new_left = new_left.checked_sub(new).ok_or_else(|| lines.error(Problem::HunkCount))?;
+        body.push(line);
+    }
+    if lines.peek().is_some_and(|line| line.starts_with('\\')) {
+        lines.next();
+        strip_newline(lines, &mut body)?;
+    }
+    // Further lines of a hunk that is complete are what a wrong count looks like.
+    let surplus = lines.peek().is_some_and(|line| line.starts_with([' ', '+', '-', '\\']) && !line.starts_with("--- "));
+    if surplus {
+        return Err(DiffError { line: lines.number(), problem: Problem::HunkCount });
+    }
+    Ok(body)
+}
+
+/// The next line of a hunk; `None` for the marker that the line before it has no newline.
+fn hunk_line(lines: &mut Lines<'_>) -> Result<Option<HunkLine>, DiffError> {
+    let text = lines.next().ok_or_else(|| lines.error(Problem::HunkCount))?;
+    let mut characters = text.chars();
+    let kind = match characters.next() {
+        None | Some(' ') => Kind::Keep,
+        Some('-') => Kind::Remove,
+        Some('+') => Kind::Add,
+        Some('\\') => return Ok(None),
+        Some('@' | 'd') => return Err(lines.error(Problem::HunkCount)),
+        Some(_) => return Err(lines.error(Problem::HunkLine)),
+    };
+    Ok(Some(HunkLine { line: lines.next, kind, content: format!("{}\n", characters.as_str()) }))
+}
+
+fn strip_newline(lines: &Lines<'_>, body: &mut [HunkLine]) -> Result<(), DiffError> {
+    let last = body.last_mut().ok_or_else(|| lines.error(Problem::HunkLine))?;
+    last.content.pop().filter(|end| *end == '\n').map(drop).ok_or_else(|| lines.error(Problem::HunkLine))
+}

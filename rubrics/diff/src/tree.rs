@@ -1,0 +1,66 @@
+//! The files that a diff is applied to: paths relative to the tree's root, with `/` between their parts.
+
+use std::collections::BTreeMap;
+
+/// Files by path. Directories exist only as parts of paths, as in git.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree(BTreeMap<String, Vec<u8>>);
+
+impl Tree {
+    /// An empty tree.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a file into the tree, in place of what was at `path`.
+    pub fn insert(&mut self, path: impl Into<String>, content: impl Into<Vec<u8>>) {
+        self.0.insert(path.into(), content.into());
+    }
+
+    /// Takes a file out of the tree.
+    pub fn remove(&mut self, path: &str) -> Option<Vec<u8>> {
+        self.0.remove(path)
+    }
+
+    /// The file at `path`.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Option<&[u8]> {
+        self.0.get(path).map(Vec::as_slice)
+    }
+
+    /// The file at `path`, if there is one and it is UTF-8.
+    #[must_use]
+    pub fn text(&self, path: &str) -> Option<&str> {
+        std::str::from_utf8(self.get(path)?).ok()
+    }
+
+    /// Whether there is a file at `path`.
+    #[must_use]
+    pub fn contains(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// The paths of all files, sorted by their bytes.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// All files with their content, sorted by the bytes of their paths.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.0.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
+    }
+
+    /// A path that is a file and at the same time the directory of another, which no filesystem can hold.
+    pub(crate) fn file_used_as_directory(&self) -> Option<&str> {
+        self.0.keys().find_map(|path| {
+            path.match_indices('/').map(|(end, _)| &path[..end]).find(|parent| self.0.contains_key(*parent))
+        })
+    }
+}
+
+impl<P: Into<String>, C: Into<Vec<u8>>> FromIterator<(P, C)> for Tree {
+    fn from_iter<I: IntoIterator<Item = (P, C)>>(files: I) -> Self {
+        Self(files.into_iter().map(|(path, content)| (path.into(), content.into())).collect())
+    }
+}

@@ -1,0 +1,121 @@
+//! The rubric of the task class `migration-chainguard-distroless`: an agent is given a service with a Dockerfile, facts
+//! about images, and a task; it answers with a patch or declines.
+//!
+//! A patch is applied to the input, the Dockerfile is followed stage by stage without running anything ([`image`]), and the
+//! image that comes out is judged part by part ([`judge`]). What is known about images comes from the case's
+//! `input/images.toml` and what is accepted from its `expected/verdict.toml`; nothing here knows any case or any image.
+//! `bench/migration-chainguard-distroless/README.md` is the reference of both formats and of the failure modes.
+
+mod answer;
+mod context;
+mod dockerfile;
+mod expectation;
+mod facts;
+mod failure;
+mod filesystem;
+mod glob;
+mod image;
+mod judge;
+mod packages;
+mod reference;
+mod score;
+mod shell;
+mod tools;
+
+use crate::answer::Output;
+use crate::expectation::{Accepted, Expectation, Last, Reason};
+use crate::facts::Facts;
+use crate::failure::{Finding, Mode};
+use eval_diff::{Applied, Tree};
+use eval_rubric::{Answer, BenchCase, CaseFiles, Disposition, Rubric, RubricError, Verdict};
+
+/// Scores migrations of Dockerfiles to distroless images.
+#[derive(Debug)]
+pub struct MigrationChainguardDistroless;
+
+impl Rubric for MigrationChainguardDistroless {
+    fn judge(case: &BenchCase, answer: &Answer, files: &CaseFiles) -> Result<Verdict, RubricError> {
+        let expectation = read_expectation(case, files)?;
+        match answer.parse()? {
+            Output::Decline { reason, explanation } => {
+                Ok(score::of_answer(decline(&expectation, reason, &explanation).as_ref()))
+            }
+            Output::Patch { diff } => patch(&expectation, &diff, files),
+        }
+    }
+}
+
+eval_rubric::export!(MigrationChainguardDistroless);
+
+fn read_expectation(case: &BenchCase, files: &CaseFiles) -> Result<Expectation, RubricError> {
+    let malformed = |why: String| RubricError::MalformedCase(format!("`expected/verdict.toml`: {why}"));
+    let expectation = Expectation::parse(&files.read_text("expected/verdict.toml")?).map_err(malformed)?;
+    let patch_only = !expectation.accepts(Accepted::Decline);
+    let decline_only = !expectation.accepts(Accepted::Patch);
+    let agrees = match case.disposition {
+        Disposition::Positive => patch_only,
+        Disposition::Negative => decline_only,
+        Disposition::Ambiguous => true,
+    };
+    if agrees { Ok(expectation) } else { Err(malformed("`accept` contradicts the case's disposition".to_owned())) }
+}
+
+fn decline(expectation: &Expectation, reason: Reason, explanation: &str) -> Option<Finding> {
+    if !expectation.accepts(Accepted::Decline) {
+        return Some(Finding::new(Mode::FalseDecline, "the service can be migrated as asked"));
+    }
+    if !expectation.decline_reasons.contains(&reason) {
+        return Some(Finding::new(Mode::WrongDeclineReason, format!("{reason:?} is not why")));
+    }
+    explanation.trim().is_empty().then(|| Finding::new(Mode::DeclineUnexplained, "the explanation is empty"))
+}
+
+/// An answer must not be able to use up the rubric's fuel, so its size is bounded: by far more than a migration needs.
+const MAX_DIFF: usize = 256 * 1024;
+const MAX_CHANGES: usize = 100;
+
+fn patch(expectation: &Expectation, diff: &str, files: &CaseFiles) -> Result<Verdict, RubricError> {
+    if diff.len() > MAX_DIFF {
+        return Ok(whole(Mode::DiffDoesNotApply, "the diff is longer than any migration needs"));
+    }
+    let input: Tree = files.read_tree("input")?.into_iter().collect();
+    let applied = match eval_diff::apply(&input, diff) {
+        Ok(applied) => applied,
+        Err(error) => return Ok(whole(Mode::DiffDoesNotApply, &error.to_string())),
+    };
+    if applied.tree == input {
+        return Ok(whole(Mode::EmptyDiff, "the patch changes nothing"));
+    }
+    if applied.changes.len() > MAX_CHANGES {
+        return Ok(whole(Mode::UnrelatedChange, "the patch touches more files than any migration needs"));
+    }
+    match &expectation.last {
+        Some(last) => judge_patch(expectation, last, &input, &applied),
+        None => Ok(whole(Mode::PatchWhereDeclineWasRight, "the service must not be migrated as asked")),
+    }
+}
+
+/// The verdict on an answer that is wrong as a whole.
+fn whole(mode: Mode, note: &str) -> Verdict {
+    score::of_answer(Some(&Finding::new(mode, note)))
+}
+
+fn judge_patch(
+    expectation: &Expectation,
+    last: &Last,
+    input: &Tree,
+    applied: &Applied,
+) -> Result<Verdict, RubricError> {
+    let text = input.text("images.toml").ok_or_else(|| malformed("`input/images.toml` is missing or not UTF-8"))?;
+    let facts = Facts::parse(text).map_err(|error| malformed(&format!("`input/images.toml`: {error}")))?;
+    let case = judge::Case { expectation, last, facts: &facts, input };
+    let findings = judge::judge(&case, applied).map_err(|error| malformed(&error.to_string()))?;
+    Ok(score::of_patch(&findings))
+}
+
+fn malformed(why: &str) -> RubricError {
+    RubricError::MalformedCase(why.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! eval-host as an operator meets it: exit codes, stdout, stderr and what is on disk afterwards.
+
+mod evidence;
+mod rubric_builds;
+mod run;
+mod usage;
+
+/// Where cargo put the binary.
+const BINARY: &str = env!("CARGO_BIN_EXE_eval-host-under-test");
