@@ -102,6 +102,12 @@ pub(crate) mod honest {
         assert_eq!(inspection.contract_version.expect("it says").to_string(), "0.1.0");
         assert_eq!(inspection.exports, ["eval-host:rubric/scoring@0.1.0"]);
         assert_eq!(inspection.refusal, None);
+    }
+
+    #[test]
+    fn all_that_rust_imports_is_granted() {
+        let inspection = inspect(HONEST);
+        assert!(inspection.imports.len() > 10, "a program of std imports most of WASI");
         assert!(inspection.imports.iter().all(|import| !matches!(import.grant, Grant::Refused(_))));
     }
 

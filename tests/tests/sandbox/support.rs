@@ -73,13 +73,20 @@ impl Case {
         }
     }
 
+    pub(crate) fn files(&self) -> &CaseFiles {
+        &self.files
+    }
+
     pub(crate) fn score(&self, rubric: &PreparedRubric, asked: &str) -> Scored {
-        let output_json = format!(r#"{{"do":"{asked}"}}"#);
+        self.score_output(rubric, &format!(r#"{{"do":"{asked}"}}"#))
+    }
+
+    pub(crate) fn score_output(&self, rubric: &PreparedRubric, output_json: &str) -> Scored {
         rubric.score(&ScoreRequest {
             case: &self.case,
             case_digest: self.digest,
             files: &self.files,
-            output_json: &output_json,
+            output_json,
             meter: METER,
         })
     }
