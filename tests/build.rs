@@ -54,6 +54,7 @@ fn rust_guests(guests: &Path, out: &Path) -> Components {
     let target = out.join("guests-target");
     let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets it"));
     cargo.env_clear().envs(KEPT_VARIABLES.iter().filter_map(|name| Some((*name, env::var_os(name)?))));
+    cargo.env("RUSTFLAGS", remapped(guests));
     cargo.args(["build", "--release", "--locked", "--examples", "--target", TARGET]);
     cargo.arg("--manifest-path").arg(guests.join("Cargo.toml")).arg("--target-dir").arg(&target);
     let status = cargo.status().expect("cargo starts");
@@ -65,6 +66,15 @@ fn rust_guests(guests: &Path, out: &Path) -> Components {
         (name(&source), component)
     };
     files(&guests.join("examples"), "rs").into_iter().map(component).collect()
+}
+
+/// Flags that keep this machine's paths out of the guests: a rubric's digest seeds its random numbers, and the tests compare
+/// those with what another machine saw.
+fn remapped(guests: &Path) -> String {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
+    let home = home.expect("cargo has a home");
+    format!("--remap-path-prefix={}=/cargo --remap-path-prefix={}=/guests", home.display(), guests.display())
 }
 
 /// A text that is not a whole component or module holds what goes into the template of a rubric.

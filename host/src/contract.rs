@@ -14,6 +14,7 @@ use crate::ids::{CaseId, Digest, TaskClassName};
 
 /// What the right answer to a case is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Disposition {
     Positive,
@@ -21,8 +22,19 @@ pub enum Disposition {
     Ambiguous,
 }
 
+impl Disposition {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Positive => "positive",
+            Self::Negative => "negative",
+            Self::Ambiguous => "ambiguous",
+        }
+    }
+}
+
 /// How hard the curators think a case is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Difficulty {
     Easy,
@@ -30,8 +42,19 @@ pub enum Difficulty {
     Hard,
 }
 
+impl Difficulty {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Easy => "easy",
+            Self::Medium => "medium",
+            Self::Hard => "hard",
+        }
+    }
+}
+
 /// Where a case comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     Curated,

@@ -49,7 +49,9 @@ pub(crate) enum FileProblem {
     #[error("not UTF-8 text")]
     Text,
     #[error("{0}")]
-    Io(#[source] io::Error),
+    Wrong(String),
+    #[error("{0}")]
+    Io(io::Error),
 }
 
 impl FileError {

@@ -1,6 +1,8 @@
 //! eval-host scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 
+mod anchor;
 mod bench;
+mod bundle;
 mod chain;
 mod cli;
 pub mod contract;
@@ -8,7 +10,9 @@ mod cost;
 mod diff;
 mod evaluation;
 mod event;
+mod fence;
 mod files;
+mod golden;
 pub mod ids;
 mod interrupt;
 mod journal;

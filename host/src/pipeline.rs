@@ -21,7 +21,7 @@ use crate::ids::{CaseId, Digest};
 use crate::live_run::{LiveRun, LiveRunError};
 use crate::report::{CaseResult, FinishedCase, LoadErrorEntry};
 use crate::score::{BenchScore, CaseFault, OutcomeClass};
-use crate::stage::{StagedCase, stage};
+use crate::stage::{InputRoot, StagedCase, stage};
 use crate::sut::{
     Answer, Cassette, CassetteError, CassetteKind, CassetteOrigin, Sourced, StoredAnswer, SutName, read_cassette,
 };
@@ -65,6 +65,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) bench: &'a Bench,
     /// The selected names below `cases/`, sorted.
     pub(crate) names: Vec<String>,
+    pub(crate) input_root: &'a InputRoot,
     pub(crate) answers: AnswerSource<'a>,
     /// Whether the answers are told as events, for somebody who keeps them.
     pub(crate) tell_answers: bool,
@@ -224,7 +225,7 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
             Ok(folder) => folder,
             Err(entry) => return Ok(not_loaded(entry)),
         };
-        let staged = match stage(&folder) {
+        let staged = match stage(&folder, self.plan.input_root) {
             Ok(staged) => staged,
             Err(error) => return Ok(not_loaded(bench.load_error(name, &error))),
         };

@@ -5,12 +5,15 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bench::CaseFolder;
 use crate::contract::{BenchCase, CaseFiles, Difficulty, Disposition, Source};
-use crate::files::{FileError, FileProblem};
+use crate::files::{FileError, FileProblem, Folder, MOST_FILE_BYTES};
 use crate::ids::{CaseId, Digest, TaskClassName};
+
+/// The file that stands in for an `input/` folder.
+const POINTER: &str = "input-pointer.toml";
 
 /// A case that is ready to be given to a system under test and to a rubric.
 #[derive(Debug, Clone)]
@@ -37,15 +40,70 @@ struct Manifest<'a> {
     files: Vec<(&'a str, Digest)>,
 }
 
+/// Where inputs lie that are too large for the bench's folder. The host never fetches them.
+#[derive(Debug, Default)]
+pub(crate) struct InputRoot(pub(crate) Option<Folder>);
+
+/// `input-pointer.toml`: an input that lies under the input root.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InputPointer {
+    /// The folder below the input root, `/`-separated.
+    path: String,
+    /// The input's digest, by the same rule as that of an `input/` folder.
+    blake3: Digest,
+}
+
 /// Reads and digests a case.
-pub(crate) fn stage(case_folder: &CaseFolder) -> Result<StagedCase, FileError> {
+pub(crate) fn stage(case_folder: &CaseFolder, input_root: &InputRoot) -> Result<StagedCase, FileError> {
     let folder = &case_folder.folder;
-    let mut files = folder.read_tree("input")?;
+    let (mut files, pinned) = match folder.contains(POINTER) {
+        true => pointed_input(folder, input_root)?,
+        false => (folder.read_tree("input")?, None),
+    };
     if files.is_empty() {
         return Err(FileError { path: folder.path().join("input"), problem: FileProblem::Missing });
     }
     files.append(&mut folder.read_tree("expected")?);
-    Ok(StagedCase::new(case_folder.file.case.clone(), Arc::new(files)))
+    let staged = StagedCase::new(case_folder.file.case.clone(), Arc::new(files));
+    match pinned {
+        Some(pinned) if pinned != staged.input_digest => {
+            let message = format!("pins {pinned}, but the input below the input root has {}", staged.input_digest);
+            Err(FileError { path: folder.path().join(POINTER), problem: FileProblem::Wrong(message) })
+        }
+        _ => Ok(staged),
+    }
+}
+
+/// Reads the input that a pointer names, as if it were the case's own `input/`.
+fn pointed_input(folder: &Folder, root: &InputRoot) -> Result<(CaseFiles, Option<Digest>), FileError> {
+    let wrong = |message: String| FileError { path: folder.path().join(POINTER), problem: FileProblem::Wrong(message) };
+    if folder.contains("input") {
+        return Err(wrong("there is an `input` folder as well: keep one of the two".to_owned()));
+    }
+    let text = folder.read_text(POINTER, MOST_FILE_BYTES)?;
+    let pointer: InputPointer = toml::from_str(&text).map_err(|error| wrong(error.message().to_owned()))?;
+    let InputRoot(Some(root)) = root else {
+        return Err(wrong(format!(
+            "the input lies elsewhere: give its folder with --input-root, and put it at `{}` there",
+            pointer.path
+        )));
+    };
+    let parts: Vec<_> = pointer.path.split('/').collect();
+    if parts.iter().any(|part| part.is_empty() || *part == "." || *part == "..") {
+        return Err(wrong(format!("`{}` is not a path below the input root", pointer.path)));
+    }
+    let missing = |_| wrong(format!("`{}` is not below the input root: put the input there", pointer.path));
+    let mut parent = None;
+    for part in &parts[..parts.len() - 1] {
+        parent = Some(parent.as_ref().unwrap_or(root).open(part).map_err(missing)?);
+    }
+    let parent = parent.as_ref().unwrap_or(root);
+    let name = parts[parts.len() - 1];
+    parent.open(name).map_err(missing)?;
+    let files = parent.read_tree(name)?;
+    let renamed = |path: &Arc<str>| Arc::from(format!("input{}", &path[name.len()..]));
+    Ok((files.into_iter().map(|(path, bytes)| (renamed(&path), bytes)).collect(), Some(pointer.blake3)))
 }
 
 impl StagedCase {

@@ -22,6 +22,9 @@ pub(super) struct MergeArgs {
     /// How many cases to score at once [default: the number of cores].
     #[arg(long, short = 'j', value_name = "N")]
     concurrency: Option<NonZeroUsize>,
+    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
+    #[arg(long, value_name = "DIR")]
+    input_root: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -36,8 +39,10 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Problem> {
     let unusable = |error: BundleError| Problem::from_error(Exit::UsageOrCap, &error);
     let whole = bundles.and_then(WholeRun::join).map_err(unusable)?;
     let bench = open_bench(&args.places, &whole.terms.task_class)?;
+    let input_root = super::open_input_root(args.input_root.as_deref())?;
     let session = Session {
         bench: &bench,
+        input_root: &input_root,
         chosen: Chosen {
             patterns: whole.terms.patterns.clone(),
             selected: whole.terms.cases.keys().cloned().collect(),

@@ -6,23 +6,30 @@
 
 mod evidence;
 mod exit;
+mod fence;
+mod list;
 mod merge;
 mod printer;
 mod problem;
 mod rubric;
 mod run;
+mod shell;
 mod signals;
 mod surroundings;
 mod verify;
 
-use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::files::Folder;
+use crate::stage::InputRoot;
 use exit::Exit;
+use problem::Problem;
 
 /// Scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 #[derive(Debug, Parser)]
@@ -49,8 +56,16 @@ enum Command {
     Run(run::RunArgs),
     /// Score the bundles of a run's shards and chain the result.
     Merge(merge::MergeArgs),
+    /// Print completions for a shell.
+    Completions(shell::CompletionsArgs),
+    /// Print the man page.
+    Man,
     /// Check the chained records of a store.
     Verify(verify::VerifyArgs),
+    /// Check that every bench is complete and in order; answers all gaps at once.
+    Fence(fence::FenceArgs),
+    /// List the task classes, their tiers, their cases and when they were last run.
+    List(list::ListArgs),
     /// For rubric authors.
     #[command(subcommand)]
     Rubric(rubric::RubricCommand),
@@ -79,7 +94,11 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(args),
         Command::Merge(args) => merge::merge(args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man => shell::man(),
         Command::Verify(args) => verify::verify(&args),
+        Command::Fence(args) => fence::fence(&args),
+        Command::List(args) => list::list(&args),
         Command::Rubric(command) => rubric::rubric(command),
     };
     match result {
@@ -96,4 +115,31 @@ pub fn main() -> ExitCode {
 fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     if error.use_stderr() { Exit::UsageOrCap.into() } else { Exit::Ok.into() }
+}
+
+fn open_bench_root(path: &Path) -> Result<Folder, Problem> {
+    Folder::open_ambient(path).map_err(|error| {
+        Problem::new(Exit::UsageOrCap, format!("the bench root {error}"))
+            .hint("run from the repository's root, or name the benches' folder with --bench-root")
+    })
+}
+
+fn open_input_root(path: Option<&Path>) -> Result<InputRoot, Problem> {
+    let open = |path| Folder::open_ambient(path);
+    let folder = path.map(open).transpose();
+    let failed = |error| Problem::new(Exit::UsageOrCap, format!("the input root {error}"));
+    Ok(InputRoot(folder.map_err(failed)?))
+}
+
+/// Reads a file that the user named, at most `most` bytes of it.
+fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, Problem> {
+    let failed = |error: io::Error| {
+        Problem::new(Exit::UsageOrCap, format!("`{}` cannot be read", path.display())).caused_by(&error)
+    };
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    if bytes.len() as u64 > most {
+        return Err(Problem::new(Exit::UsageOrCap, format!("`{}` has more than {most} bytes", path.display())));
+    }
+    Ok(bytes)
 }

@@ -1,6 +1,6 @@
 //! What the process was started in: environment, clock, terminal. Read here, handed to everything else as values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
@@ -8,8 +8,10 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use terminal_size::{Width, terminal_size_of};
 
 use super::exit::Exit;
 use super::problem::Problem;
@@ -72,7 +74,20 @@ pub(super) fn cores() -> NonZeroUsize {
 pub(super) fn style(quiet: bool) -> Style {
     let no_colour = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
-    Style { colour: io::stderr().is_terminal() && !no_colour && !dumb, quiet }
+    let terminal = io::stderr().is_terminal() && !dumb;
+    let columns = terminal.then(|| terminal_size_of(io::stderr())).flatten();
+    Style { colour: terminal && !no_colour, quiet, columns: columns.map(|(Width(columns), _)| columns.into()) }
+}
+
+/// A clock that starts now.
+pub(super) fn stopwatch() -> Box<dyn Fn() -> Duration> {
+    let began = Instant::now();
+    Box::new(move || began.elapsed())
+}
+
+/// The file that GitHub shows on a job's page, if this runs in one.
+pub(super) fn step_summary() -> Option<PathBuf> {
+    env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// Where this user's programs keep state that must outlive a store.
@@ -121,4 +136,20 @@ pub(super) fn git_commit(folder: &Path) -> Option<GitCommit> {
     let output = Command::new("git").arg("-C").arg(folder).args(["rev-parse", "--verify", "HEAD"]).output().ok()?;
     let commit = output.status.success().then_some(String::from_utf8(output.stdout).ok()?)?;
     commit.trim_end().parse().ok()
+}
+
+/// Every file below `folder` that git tracks, relative to it; `None` outside of a repository.
+pub(super) fn git_tracked(folder: &Path) -> Option<BTreeSet<PathBuf>> {
+    git_paths(folder, &["ls-files", "-z"])
+}
+
+/// Every file below `folder` at a commit, relative to it.
+pub(super) fn git_files_at(folder: &Path, commit: &str) -> Option<BTreeSet<PathBuf>> {
+    git_paths(folder, &["ls-tree", "-r", "-z", "--name-only", "--end-of-options", commit])
+}
+
+fn git_paths(folder: &Path, arguments: &[&str]) -> Option<BTreeSet<PathBuf>> {
+    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
+    let path = |bytes: &[u8]| PathBuf::from(String::from_utf8_lossy(bytes).into_owned());
+    output.status.success().then(|| output.stdout.split(|byte| *byte == 0).map(path).collect())
 }

@@ -101,13 +101,20 @@ fn grown(total: usize, current: usize, desired: usize, maximum: usize) -> Result
     if after > maximum { Err(HostFault::MemoryExhausted) } else { Ok(after) }
 }
 
+/// Whether a guest asks for more than it declared, which is refused as WebAssembly says. Our own limit is looked at before
+/// this: `maximum` also holds what the instance pool can give, which a guest must not see.
+fn exceeds(desired: usize, maximum: Option<usize>) -> bool {
+    maximum.is_some_and(|maximum| desired > maximum)
+}
+
 impl ResourceLimiter for MemoryLimiter {
     fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        if maximum.is_some_and(|maximum| desired > maximum) {
+        let bytes = grown(self.bytes, current, desired, self.bytes_max)?;
+        if exceeds(desired, maximum) {
             return Ok(false);
         }
-        self.bytes = grown(self.bytes, current, desired, self.bytes_max)?;
-        self.peak_bytes = self.peak_bytes.max(self.bytes);
+        self.bytes = bytes;
+        self.peak_bytes = self.peak_bytes.max(bytes);
         Ok(true)
     }
 
@@ -117,10 +124,11 @@ impl ResourceLimiter for MemoryLimiter {
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        if maximum.is_some_and(|maximum| desired > maximum) {
+        let elements = grown(self.table_elements, current, desired, Self::TABLE_ELEMENTS_MAX)?;
+        if exceeds(desired, maximum) {
             return Ok(false);
         }
-        self.table_elements = grown(self.table_elements, current, desired, Self::TABLE_ELEMENTS_MAX)?;
+        self.table_elements = elements;
         Ok(true)
     }
 

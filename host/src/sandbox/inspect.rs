@@ -65,12 +65,19 @@ pub enum NotARubric {
     OtherWorld { exports: Vec<String> },
 }
 
+/// One clause for all imports that are refused for one reason, in the order in which the component names them.
 fn ungranted(imports: &[(String, Refusal)]) -> String {
-    let one = |(name, refusal): &(String, Refusal)| format!("`{name}` ({}; {})", refusal.why, refusal.remedy);
-    format!(
-        "the component imports what no rubric is granted: {}",
-        imports.iter().map(one).collect::<Vec<_>>().join(", ")
-    )
+    let mut clauses: Vec<(Vec<String>, &Refusal)> = Vec::new();
+    for (name, refusal) in imports {
+        match clauses.iter_mut().find(|(_, known)| *known == refusal) {
+            Some((names, _)) => names.push(name.clone()),
+            None => clauses.push((vec![name.clone()], refusal)),
+        }
+    }
+    let clause = |(names, refusal): (Vec<String>, &Refusal)| {
+        format!("imports {}, but {}: {}", listed(&names), refusal.why, refusal.remedy)
+    };
+    format!("the component {}", clauses.into_iter().map(clause).collect::<Vec<_>>().join("; it "))
 }
 
 fn listed(names: &[String]) -> String {
@@ -98,7 +105,12 @@ pub struct Inspection {
 impl Inspection {
     /// The world that the component implements, if it is the one this host runs.
     pub fn world(&self) -> Option<&'static str> {
-        self.exports.iter().any(|name| is_supported_scoring(name)).then_some(grants::WORLD)
+        self.scoring().map(|_| grants::WORLD)
+    }
+
+    /// The export that `score` is looked for in, at whatever compatible version the component says.
+    pub(super) fn scoring(&self) -> Option<&str> {
+        self.exports.iter().map(String::as_str).find(|name| is_supported_scoring(name))
     }
 }
 

@@ -31,9 +31,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wasmtime::Engine;
+use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 
 use self::bindings::RubricPre;
+use self::bindings::eval_host::rubric::types::{BenchCase, BenchScore, HarnessOutput, RubricError};
 use self::guest::Guest;
 use self::slots::Slots;
 use crate::ids::Digest;
@@ -119,14 +121,14 @@ impl Sandbox {
     /// Checks, compiles and links a component.
     pub fn load(&self, bytes: &[u8]) -> Result<Rubric, LoadRubricError> {
         let inspection = inspect(bytes);
-        if let Some(refusal) = inspection.refusal {
+        if let Some(refusal) = inspection.refusal.clone() {
             return Err(refusal.into());
         }
+        let scoring = inspection.scoring().unwrap_or(grants::SCORING);
         let component =
             Component::from_binary(&self.engine, bytes).map_err(|error| LoadRubricError::Compile(error.into()))?;
-        let instance = self
-            .linker
-            .instantiate_pre(&component)
+        let instance = check_score(&component, scoring)
+            .and_then(|()| self.linker.instantiate_pre(&component))
             .and_then(RubricPre::new)
             .map_err(|error| LoadRubricError::Types(error.into()))?;
         Ok(Rubric { instance, digest: inspection.digest, slots: self.slots.clone() })
@@ -154,6 +156,23 @@ impl fmt::Debug for Sandbox {
 impl fmt::Debug for Rubric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rubric").field("digest", &self.digest).finish_non_exhaustive()
+    }
+}
+
+/// Checks the types of `score`, which wasmtime would otherwise do once per case and only then.
+fn check_score(component: &Component, scoring: &str) -> wasmtime::Result<()> {
+    type Parameters<'a> = (BenchCase<'a>, HarnessOutput<'a>);
+    type Answer = (Result<BenchScore, RubricError>,);
+
+    let ty = component.component_type();
+    let engine = component.engine();
+    let exported = ty.get_export(engine, scoring).map(|export| export.ty);
+    let Some(ComponentItem::ComponentInstance(interface)) = exported else {
+        return Err(wasmtime::format_err!("`{scoring}` is not an interface"));
+    };
+    match interface.get_export(engine, "score").map(|export| export.ty) {
+        Some(ComponentItem::ComponentFunc(score)) => score.typecheck::<Parameters<'_>, Answer>(&ty.instance_type()),
+        _ => Err(wasmtime::format_err!("`{scoring}` has no function `score`")),
     }
 }
 

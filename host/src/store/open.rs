@@ -14,7 +14,7 @@ use crate::chain::StoreId;
 use crate::json;
 use crate::verify::State;
 
-const IDENTITY: &str = "store.json";
+pub(crate) const IDENTITY: &str = "store.json";
 const IDENTITY_DRAFT: &str = ".tmp-store.json";
 const IDENTITY_VERSION: u32 = 1;
 const MOST_IDENTITY_BYTES: u64 = 4096;
@@ -139,19 +139,32 @@ pub(super) fn read_identity(root: &Dir) -> Result<Option<StoreId>, OpenStoreErro
         Err(error) => return Err(error.into()),
     };
     let path = root.path().join(IDENTITY);
-    let identity = parse_identity(&bytes).map_err(|source| OpenStoreError::Identity { path: path.clone(), source })?;
+    let identity = decode_identity(&bytes).map_err(|source| OpenStoreError::Identity { path: path.clone(), source })?;
     if identity.schema_version > IDENTITY_VERSION {
         return Err(OpenStoreError::Newer { path, found: identity.schema_version });
     }
     Ok(Some(identity.store_id))
 }
 
-fn parse_identity(bytes: &[u8]) -> Result<Identity, io::Error> {
+fn decode_identity(bytes: &[u8]) -> Result<Identity, io::Error> {
     let text = str::from_utf8(bytes).map_err(io::Error::other)?;
     json::check_object(text)?;
     let identity: Identity = serde_json::from_str(text)?;
     // The file has one spelling, so that no bit of it can change unnoticed.
     if identity_bytes(&identity)? == bytes { Ok(identity) } else { Err(io::Error::other("it was edited")) }
+}
+
+/// The store id in the bytes of an identity.
+pub(crate) fn parse_identity(bytes: &[u8]) -> Result<StoreId, io::Error> {
+    match decode_identity(bytes)? {
+        Identity { schema_version: IDENTITY_VERSION, store_id } => Ok(store_id),
+        Identity { .. } => Err(io::Error::other("it is of another version: use a newer eval-host")),
+    }
+}
+
+/// The bytes of a store's identity.
+pub(crate) fn encode_identity(store_id: StoreId) -> Result<Vec<u8>, serde_json::Error> {
+    identity_bytes(&Identity { schema_version: IDENTITY_VERSION, store_id })
 }
 
 fn identity_bytes(identity: &Identity) -> Result<Vec<u8>, serde_json::Error> {
@@ -213,11 +226,11 @@ mod tests {
     fn every_bit_of_the_identity_counts() {
         let identity = Identity { schema_version: 1, store_id: StoreId::from_bytes([9; 16]) };
         let bytes = identity_bytes(&identity).expect("it serialises");
-        assert_eq!(parse_identity(&bytes).expect("it parses").store_id, identity.store_id);
+        assert_eq!(decode_identity(&bytes).expect("it parses").store_id, identity.store_id);
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            let same = parse_identity(&flipped)
+            let same = decode_identity(&flipped)
                 .is_ok_and(|other| other.store_id == identity.store_id && other.schema_version == 1);
             assert!(!same, "bit {bit}");
         }

@@ -10,9 +10,8 @@ mod last_seen;
 mod replay;
 mod walk;
 
+pub(crate) use case::{CaseManifest, RestoreCaseError};
 pub(crate) use finding::{Finding, Problem, State};
 pub(crate) use last_seen::{FirstUse, LastSeenFile};
 pub(crate) use replay::{Replay, ReplaySettings, replay};
-pub(crate) use walk::{Checks, ClassSummary, Verification, verify_store};
-#[cfg(test)]
-pub(crate) use walk::{ObjectScope, verify_evidence};
+pub(crate) use walk::{Checks, ClassSummary, ObjectScope, Verification, verify_evidence, verify_store};

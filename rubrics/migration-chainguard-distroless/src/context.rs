@@ -19,6 +19,11 @@ impl<'a> Context<'a> {
         Self { paths }
     }
 
+    /// How many files there are.
+    pub(crate) fn size(&self) -> usize {
+        self.paths.len()
+    }
+
     /// The files that a source of `COPY` means, each with its path relative to the source's folder: what is below a folder,
     /// a file under its own name, or whatever fits a pattern.
     pub(crate) fn select(&self, source: &str) -> Vec<Selected<'a>> {

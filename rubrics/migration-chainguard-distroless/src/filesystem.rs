@@ -101,6 +101,8 @@ pub(crate) struct Installed {
 
 /// More than any image needs to be understood. Copies of copies grow without bounds otherwise.
 const MAX_NODES: usize = 4096;
+/// Longer paths are not looked at, since every folder that they are in would be.
+const MAX_PATH: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filesystem {
@@ -168,6 +170,11 @@ pub(crate) fn relative_to<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
 }
 
 impl Filesystem {
+    /// How much work it is to go through all of it.
+    pub(crate) fn size(&self) -> usize {
+        self.nodes.len() + self.installed.len()
+    }
+
     pub(crate) fn get(&self, path: &str) -> Option<&Node> {
         self.nodes.get(path)
     }
@@ -178,6 +185,9 @@ impl Filesystem {
 
     /// What is at `path`: the node itself, or the nearest open place that it is in.
     pub(crate) fn find(&self, path: &str) -> Option<(&str, &Node)> {
+        if path.len() > MAX_PATH {
+            return None;
+        }
         if let Some((found, node)) = self.nodes.get_key_value(path) {
             return Some((found, node));
         }
@@ -193,7 +203,7 @@ impl Filesystem {
 
     /// The node at `path` or, if there is none, that of the nearest folder above it.
     pub(crate) fn nearest(&self, path: &str) -> Option<&Node> {
-        let mut place = path;
+        let mut place = if path.len() > MAX_PATH { "/" } else { path };
         while place != "/" {
             if let Some(node) = self.nodes.get(place) {
                 return Some(node);
@@ -220,7 +230,7 @@ impl Filesystem {
 
     /// Puts a node at `path`, and folders of the same owner where there are none yet.
     pub(crate) fn insert(&mut self, path: &str, node: Node) {
-        if self.nodes.len() >= MAX_NODES || self.installed.len() >= MAX_NODES {
+        if self.nodes.len() >= MAX_NODES || path.len() > MAX_PATH {
             self.is_cut = true;
             return;
         }
@@ -230,7 +240,8 @@ impl Filesystem {
 
     /// Makes a folder and those it is in, unless they are there.
     pub(crate) fn make_folder(&mut self, path: &str, owner: Option<u32>, world_writable: bool) {
-        let mut folder = path;
+        self.is_cut |= path.len() > MAX_PATH;
+        let mut folder = if path.len() > MAX_PATH { "/" } else { path };
         while folder != "/" && !self.nodes.contains_key(folder) {
             let node = Node { world_writable, ..Node::new(Kind::Folder, Origin::Made, owner) };
             self.nodes.insert(folder.to_owned(), node);
@@ -328,7 +339,9 @@ impl Filesystem {
             let below = relative_to(&installed.root, source)?;
             Some(Installed { package: installed.package.clone(), root: join(to, below) })
         });
-        let packages: Vec<Installed> = packages.collect();
+        let room = MAX_NODES.saturating_sub(self.installed.len());
+        let packages: Vec<Installed> = packages.take(room).collect();
+        self.is_cut |= packages.len() == room;
         self.installed.extend(packages);
     }
 

@@ -101,6 +101,9 @@ pub(crate) fn without_suffix<'a>(text: &'a str, pattern: &str, longest: bool) ->
 
 /// `text` with what fits `pattern` replaced: the first place, or every one.
 pub(crate) fn replaced(text: &str, pattern: &str, with: &str, every: bool) -> String {
+    if !pattern.contains('*') && !pattern.is_empty() {
+        return if every { text.replace(pattern, with) } else { text.replacen(pattern, with, 1) };
+    }
     let mut result = String::new();
     let mut rest = text;
     while let Some((start, end)) = find(rest, pattern) {

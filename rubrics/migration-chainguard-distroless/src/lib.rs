@@ -70,7 +70,14 @@ fn decline(expectation: &Expectation, reason: Reason, explanation: &str) -> Opti
     explanation.trim().is_empty().then(|| Finding::new(Mode::DeclineUnexplained, "the explanation is empty"))
 }
 
+/// An answer must not be able to use up the rubric's fuel, so its size is bounded: by far more than a migration needs.
+const MAX_DIFF: usize = 256 * 1024;
+const MAX_CHANGES: usize = 100;
+
 fn patch(expectation: &Expectation, diff: &str, files: &CaseFiles) -> Result<Verdict, RubricError> {
+    if diff.len() > MAX_DIFF {
+        return Ok(whole(Mode::DiffDoesNotApply, "the diff is longer than any migration needs"));
+    }
     let input: Tree = files.read_tree("input")?.into_iter().collect();
     let applied = match eval_diff::apply(&input, diff) {
         Ok(applied) => applied,
@@ -78,6 +85,9 @@ fn patch(expectation: &Expectation, diff: &str, files: &CaseFiles) -> Result<Ver
     };
     if applied.tree == input {
         return Ok(whole(Mode::EmptyDiff, "the patch changes nothing"));
+    }
+    if applied.changes.len() > MAX_CHANGES {
+        return Ok(whole(Mode::UnrelatedChange, "the patch touches more files than any migration needs"));
     }
     match &expectation.last {
         Some(last) => judge_patch(expectation, last, &input, &applied),

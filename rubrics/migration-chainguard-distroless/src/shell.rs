@@ -81,6 +81,9 @@ pub(crate) fn commands(script: &str, lookup: &dyn Fn(&str) -> Option<String>) ->
     found
 }
 
+/// Where words stop growing by variables.
+const MAX_WORD: usize = 4096;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
     Word(String),
@@ -187,6 +190,8 @@ impl Lexer<'_> {
             .collect();
         let known = (self.lookup)(&name).is_some() || text.contains(":-");
         match expand(&text, '\\', self.lookup) {
+            // Values can be repeated without end; a word that grew this long is no path that matters.
+            _ if word.len() > MAX_WORD => {}
             Ok(value) if known && !text.starts_with("$(") => word.push_str(&value),
             _ => word.push_str(&text),
         }

@@ -31,23 +31,37 @@ pub struct Affected {
     pub ecosystem_specific: Conditions,
 }
 
+/// A package by OSV's names. An advisory may be about packages of ecosystems that this task class does not know.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Package {
-    pub ecosystem: Ecosystem,
-    pub name: String,
+    ecosystem: String,
+    name: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 struct Range {
+    #[serde(default, rename = "type")]
+    kind: RangeKind,
     events: Vec<Event>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Event {
-    Introduced(String),
-    Fixed(String),
-    LastAffected(String),
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum RangeKind {
+    #[default]
+    Ecosystem,
+    Semver,
+    /// Commits, which say nothing about versions.
+    Git,
+}
+
+/// Where a range begins or ends: one of these. `limit`, which says how far a source looked, is none of them.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Event {
+    introduced: Option<String>,
+    fixed: Option<String>,
+    last_affected: Option<String>,
 }
 
 /// What must be the case, besides the version. An empty list is no condition.
@@ -59,6 +73,15 @@ pub struct Conditions {
     /// Affected only on one of these operating systems.
     #[serde(default)]
     pub os: Vec<String>,
+    /// RustSec has its conditions one level deeper.
+    #[serde(default)]
+    affects: Affects,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+struct Affects {
+    #[serde(default)]
+    os: Vec<String>,
 }
 
 /// A version in use.
@@ -91,9 +114,8 @@ impl Advisory {
 
 impl Affected {
     fn concerns(&self, used: &Use<'_>) -> bool {
-        let package = &self.package;
-        package.ecosystem == used.ecosystem
-            && package.ecosystem.canonical_name(&package.name) == used.name
+        self.package.ecosystem() == Some(used.ecosystem)
+            && self.package.canonical_name() == used.name
             && self.includes(used.version)
             && self.ecosystem_specific.hold(used)
     }
@@ -101,7 +123,7 @@ impl Affected {
     /// Whether a version of the package is affected, other conditions aside.
     pub fn includes(&self, version: &Version) -> bool {
         let same = |text: &String| self.version(text).is_some_and(|listed| listed == *version);
-        self.versions.iter().any(same) || self.ranges.iter().any(|range| self.range_includes(range, version))
+        self.versions.iter().any(same) || self.version_ranges().any(|range| self.range_includes(range, version))
     }
 
     /// OSV's evaluation: the last event at or below the version decides.
@@ -121,23 +143,40 @@ impl Affected {
 
     /// Where an event takes effect and to what, if it is at or below the version. No place means the beginning.
     fn effect(&self, event: &Event, version: &Version) -> Option<(Option<Version>, bool)> {
-        match event {
-            Event::Introduced(text) if text == "0" => Some((None, true)),
-            Event::Introduced(text) => self.version(text).filter(|at| at <= version).map(|at| (Some(at), true)),
-            Event::Fixed(text) => self.version(text).filter(|at| at <= version).map(|at| (Some(at), false)),
-            Event::LastAffected(text) => self.version(text).filter(|at| at < version).map(|at| (Some(at), false)),
+        let at = |text: &Option<String>| text.as_deref().and_then(|text| self.version(text));
+        if event.introduced.as_deref() == Some("0") {
+            return Some((None, true));
         }
+        let introduced = at(&event.introduced).filter(|at| at <= version).map(|at| (Some(at), true));
+        let fixed = || at(&event.fixed).filter(|at| at <= version).map(|at| (Some(at), false));
+        let last = || at(&event.last_affected).filter(|at| at < version).map(|at| (Some(at), false));
+        introduced.or_else(fixed).or_else(last)
+    }
+
+    fn version_ranges(&self) -> impl Iterator<Item = &Range> {
+        self.ranges.iter().filter(|range| range.kind != RangeKind::Git)
     }
 
     fn version(&self, text: &str) -> Option<Version> {
-        Version::parse(self.package.ecosystem, text).ok()
+        Version::parse(self.package.ecosystem()?, text).ok()
     }
 
     fn unreadable_version(&self) -> Option<&str> {
-        let events = self.ranges.iter().flat_map(|range| &range.events).map(|event| match event {
-            Event::Introduced(text) | Event::Fixed(text) | Event::LastAffected(text) => text,
-        });
+        self.package.ecosystem()?;
+        let events = self.version_ranges().flat_map(|range| &range.events);
+        let events = events.flat_map(|event| [&event.introduced, &event.fixed, &event.last_affected]).flatten();
         events.chain(&self.versions).find(|text| self.version(text).is_none()).map(String::as_str)
+    }
+}
+
+impl Package {
+    fn ecosystem(&self) -> Option<Ecosystem> {
+        Ecosystem::from_name(&self.ecosystem)
+    }
+
+    /// The name as the ecosystem spells it.
+    pub fn canonical_name(&self) -> String {
+        self.ecosystem().map_or_else(|| self.name.clone(), |ecosystem| ecosystem.canonical_name(&self.name))
     }
 }
 
@@ -147,7 +186,8 @@ impl Conditions {
         // A task that names no target is built for every one.
         let on =
             |os: &String| used.targets.is_empty() || used.targets.iter().any(|target| target.contains(os.as_str()));
-        feature && (self.os.is_empty() || self.os.iter().any(on))
+        let mut systems = self.os.iter().chain(&self.affects.os).peekable();
+        feature && (systems.peek().is_none() || systems.any(on))
     }
 }
 
@@ -233,6 +273,24 @@ mod tests {
         assert!(concerns_with(&os, "1.0.0", &[], &["x86_64-pc-windows-msvc"]));
         assert!(concerns_with(&os, "1.0.0", &[], &[]));
         assert!(!concerns_with(&os, "1.0.0", &[], &["x86_64-unknown-linux-gnu"]));
+    }
+
+    #[test]
+    fn an_advisory_is_read_as_its_database_wrote_it() {
+        let advisory: Advisory = serde_json::from_str(
+            r#"{"schema_version":"1.4.0","id":"RUSTSEC-1","modified":"2023-06-13","severity":[{"type":"CVSS_V3","score":"x"}],
+                "affected":[
+                    {"package":{"ecosystem":"Packagist","name":"a/b"},"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"dev"}]}]},
+                    {"package":{"ecosystem":"npm","name":"ws","purl":"pkg:npm/ws"},
+                     "ranges":[{"type":"GIT","repo":"r","events":[{"introduced":"0"},{"fixed":"6946f5f"}]},
+                               {"type":"SEMVER","events":[{"introduced":"0"},{"fixed":"2.0.0"},{"limit":"3.0.0"}]}],
+                     "ecosystem_specific":{"affects":{"arch":[],"os":["windows"],"functions":[]}}}]}"#,
+        )
+        .unwrap();
+        assert_eq!(advisory.unreadable_version(), None);
+        assert!(concerns_with(&advisory, "1.0.0", &[], &["x86_64-pc-windows-gnu"]));
+        assert!(!concerns_with(&advisory, "1.0.0", &[], &["x86_64-unknown-linux-gnu"]));
+        assert!(!concerns_with(&advisory, "2.0.0", &[], &[]));
     }
 
     #[test]

@@ -28,7 +28,10 @@ pub struct VulnRemediation;
 impl Rubric for VulnRemediation {
     fn judge(case: &BenchCase, answer: &Answer, files: &CaseFiles) -> Result<Verdict, RubricError> {
         let case = case::Case::read(case, files)?;
-        let output = answer.parse()?;
+        let output: output::Output = answer.parse()?;
+        if let Some(what) = output.refusal() {
+            return Err(RubricError::MalformedOutput(what));
+        }
         Ok(judge::judge(&case, &output))
     }
 }

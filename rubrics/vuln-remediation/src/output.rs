@@ -12,6 +12,22 @@ pub enum Output {
     Decline { reason: DeclineReason, explanation: String },
 }
 
+/// How long a diff may be, in bytes. The projects of this bench are small; what is longer is no remediation of them, and
+/// would only be a way to run the rubric out of fuel.
+pub const MAX_DIFF_BYTES: usize = 200_000;
+
+impl Output {
+    /// What is wrong with the answer besides its shape.
+    pub fn refusal(&self) -> Option<String> {
+        match self {
+            Self::Patch { diff } if diff.len() > MAX_DIFF_BYTES => {
+                Some(format!("the diff has {} bytes, which is more than {MAX_DIFF_BYTES}", diff.len()))
+            }
+            Self::Patch { .. } | Self::Decline { .. } => None,
+        }
+    }
+}
+
 /// Why nothing is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -49,6 +65,13 @@ mod tests {
         assert_eq!(parse(r#"{"action":"patch","diff":"x"}"#).unwrap(), Output::Patch { diff: "x".to_owned() });
         let decline = parse(r#"{"action":"decline","reason":"no_fixed_version","explanation":"e"}"#).unwrap();
         assert_eq!(decline, Output::Decline { reason: DeclineReason::NoFixedVersion, explanation: "e".to_owned() });
+    }
+
+    #[test]
+    fn a_diff_has_a_longest_length() {
+        let patch = |length: usize| Output::Patch { diff: "x".repeat(length) };
+        assert_eq!(patch(MAX_DIFF_BYTES).refusal(), None);
+        assert!(patch(MAX_DIFF_BYTES + 1).refusal().is_some());
     }
 
     #[test]

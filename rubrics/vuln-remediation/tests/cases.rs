@@ -108,9 +108,8 @@ fn shows(case: &Case, advisory: &Advisory, reason: DeclineReason) -> bool {
 
 /// The affected packages that the project has, with their versions.
 fn installed<'a>(case: &'a Case, advisory: &'a Advisory) -> impl Iterator<Item = (&'a Affected, &'a Version)> {
-    let name = |affected: &Affected| affected.package.ecosystem.canonical_name(&affected.package.name);
     advisory.affected.iter().flat_map(move |affected| {
-        let own = case.before.packages.iter().filter(move |package| package.name == name(affected));
+        let own = case.before.packages.iter().filter(move |package| package.name == affected.package.canonical_name());
         own.map(move |package| (affected, &package.version))
     })
 }
@@ -118,8 +117,7 @@ fn installed<'a>(case: &'a Case, advisory: &'a Advisory) -> impl Iterator<Item =
 /// Newer versions of the affected packages in use that are not affected, and whether they are yanked.
 fn fixes(case: &Case, advisory: &Advisory) -> Vec<(Version, bool)> {
     let newer = |(affected, current): (&Affected, &Version)| -> Vec<(Version, bool)> {
-        let name = affected.package.ecosystem.canonical_name(&affected.package.name);
-        let known = case.registry.versions(&name).into_iter();
+        let known = case.registry.versions(&affected.package.canonical_name()).into_iter();
         let clean = known.filter(|(version, _)| version > current && !affected.includes(version));
         clean.map(|(version, release)| (version, release.yanked)).collect()
     };

@@ -8,8 +8,12 @@ use eval_host_test_guests::{Answer, BenchCase, HarnessOutput, asked, outcome, re
 rubric!(score);
 
 fn open(root: &Descriptor, path: &str) -> String {
-    let follow = root.open_at(PathFlags::SYMLINK_FOLLOW, path, OpenFlags::empty(), DescriptorFlags::READ);
-    outcome(follow)
+    let opened = root.open_at(PathFlags::SYMLINK_FOLLOW, path, OpenFlags::empty(), DescriptorFlags::READ);
+    format!("open {}: {}", shown(path), outcome(opened))
+}
+
+fn shown(path: &str) -> String {
+    if path.len() > 40 { format!("{:?} and so on, {} bytes", &path[..4], path.len()) } else { format!("{path:?}") }
 }
 
 fn paths(root: &Descriptor) -> Vec<String> {
@@ -46,53 +50,61 @@ fn paths(root: &Descriptor) -> Vec<String> {
 }
 
 fn links(root: &Descriptor) -> Vec<String> {
-    let mut seen = Vec::new();
-    seen.push(outcome(root.symlink_at("/etc", "absolute")));
+    let mut seen = vec![format!("link absolute -> /etc: {}", outcome(root.symlink_at("/etc", "absolute")))];
     for (target, link) in [("../../etc", "up"), ("..", "above"), ("input/../../etc/", "sly"), ("up/", "chained")] {
-        seen.push(outcome(root.symlink_at(target, link)));
+        seen.push(format!("link {link} -> {target}: {}", outcome(root.symlink_at(target, link))));
         for path in [link.to_owned(), format!("{link}/"), format!("{link}/passwd"), format!("{link}/.")] {
             seen.push(open(root, &path));
         }
-        seen.push(outcome(root.rename_at(&format!("{link}/"), root, "stolen")));
-        seen.push(outcome(root.rename_at("input", root, &format!("{link}/"))));
-        seen.push(outcome(root.link_at(PathFlags::empty(), &format!("{link}/passwd"), root, "hard")));
-        seen.push(outcome(root.create_directory_at(&format!("{link}/made"))));
-        seen.push(outcome(root.unlink_file_at(&format!("{link}/passwd"))));
+        let slashed = format!("{link}/");
+        let inside = format!("{link}/passwd");
+        seen.extend([
+            format!("rename {slashed} to stolen: {}", outcome(root.rename_at(&slashed, root, "stolen"))),
+            format!("rename input to {slashed}: {}", outcome(root.rename_at("input", root, &slashed))),
+            format!("hard link to {inside}: {}", outcome(root.link_at(PathFlags::empty(), &inside, root, "hard"))),
+            format!("make {inside}: {}", outcome(root.create_directory_at(&inside))),
+            format!("unlink {inside}: {}", outcome(root.unlink_file_at(&inside))),
+        ]);
     }
     seen
 }
 
 fn names(root: &Descriptor) -> Vec<String> {
-    vec![
-        outcome(root.link_at(PathFlags::empty(), "input", root, "hard-directory")),
-        outcome(root.link_at(PathFlags::empty(), "../etc/passwd", root, "hard")),
-        outcome(root.link_at(PathFlags::SYMLINK_FOLLOW, "input/a.txt", root, "hard")),
-        outcome(root.rename_at(".", root, "moved-root")),
-        outcome(root.rename_at("input", root, ".")),
-        outcome(root.rename_at("input", root, "/")),
-        outcome(root.rename_at("/", root, "x")),
-        outcome(root.rename_at("input", root, "..")),
-        outcome(root.rename_at("input", root, "../x")),
-        outcome(root.rename_at("input", root, "input/inside")),
-        outcome(root.remove_directory_at(".")),
-        outcome(root.remove_directory_at("/")),
-        outcome(root.remove_directory_at("input/..")),
-        outcome(root.unlink_file_at(".")),
-        outcome(root.unlink_file_at("..")),
-        outcome(root.create_directory_at("..")),
-        outcome(root.create_directory_at("a\0b")),
-    ]
+    let mut seen = Vec::new();
+    let mut note = |attempt: &str, outcome: String| seen.push(format!("{attempt}: {outcome}"));
+    let link = |flags, from, to| outcome(root.link_at(flags, from, root, to));
+    note("hard link to a directory", link(PathFlags::empty(), "input", "hard"));
+    note("hard link to ../etc/passwd", link(PathFlags::empty(), "../etc/passwd", "hard"));
+    note("hard link that follows", link(PathFlags::SYMLINK_FOLLOW, "input/a.txt", "hard"));
+    for (from, to) in [
+        (".", "moved"),
+        ("/", "moved"),
+        ("input", "."),
+        ("input", "/"),
+        ("input", ".."),
+        ("input", "../x"),
+        ("input", "input/inside"),
+    ] {
+        note(&format!("rename {from} to {to}"), outcome(root.rename_at(from, root, to)));
+    }
+    for path in [".", "/", "input/..", ".."] {
+        note(&format!("remove directory {path}"), outcome(root.remove_directory_at(path)));
+        note(&format!("unlink {path}"), outcome(root.unlink_file_at(path)));
+        note(&format!("make {path}"), outcome(root.create_directory_at(path)));
+    }
+    note("make a name with a NUL", outcome(root.create_directory_at("a\0b")));
+    seen
 }
 
 fn surroundings() -> Vec<String> {
     let mut input = Vec::new();
-    let read = std::io::stdin().read_to_end(&mut input).is_ok();
+    let read = std::io::stdin().read_to_end(&mut input);
     vec![
         format!("{} arguments", std::env::args().count()),
         format!("{} variables", std::env::vars().count()),
-        format!("stdin {read} {}", input.len()),
-        format!("path {:?}", std::env::var_os("PATH")),
-        format!("directory {:?}", std::env::current_dir().ok()),
+        format!("stdin gives {:?}", read.ok()),
+        format!("PATH is {:?}", std::env::var_os("PATH")),
+        format!("the directory is {:?}", std::env::current_dir().ok()),
     ]
 }
 

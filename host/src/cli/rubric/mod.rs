@@ -1,6 +1,9 @@
 //! `eval-host rubric …`: what rubric authors need.
 
 mod build;
+mod inspect;
+mod score;
+mod test;
 
 use clap::Subcommand;
 
@@ -11,10 +14,19 @@ use super::problem::Problem;
 pub(super) enum RubricCommand {
     /// Build a bench's rubric reproducibly, and write rubric.wasm and its pin.
     Build(build::BuildArgs),
+    /// Say what a component is: its world, its imports and who grants them, and whether it would load.
+    Inspect(inspect::InspectArgs),
+    /// Score one output for one case, exactly as a run would.
+    Score(score::ScoreArgs),
+    /// Run a bench's golden tests, exactly as a run would.
+    Test(test::TestArgs),
 }
 
 pub(super) fn rubric(command: RubricCommand) -> Result<Exit, Problem> {
     match command {
         RubricCommand::Build(args) => build::build(&args),
+        RubricCommand::Inspect(args) => inspect::inspect(&args),
+        RubricCommand::Score(args) => score::score(&args),
+        RubricCommand::Test(args) => test::test(&args),
     }
 }

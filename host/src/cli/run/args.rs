@@ -26,6 +26,9 @@ pub(in crate::cli) struct RunArgs {
     pub(super) cassettes: CassetteArgs,
     #[command(flatten)]
     pub(super) live: LiveArgs,
+    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
+    #[arg(long, value_name = "DIR")]
+    pub(super) input_root: Option<PathBuf>,
     #[command(flatten)]
     pub(super) output: OutputArgs,
     #[command(flatten)]
@@ -100,6 +103,9 @@ pub(in crate::cli) struct OutputArgs {
     /// Print only problems and the summary to stderr.
     #[arg(long, short)]
     pub(super) quiet: bool,
+    /// Write the results as JUnit XML too.
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
 }
 
 /// Where a live answer is read from.

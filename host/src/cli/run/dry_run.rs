@@ -36,8 +36,9 @@ pub(super) fn dry_run(session: &Session<'_>, live: &LiveArgs) -> Result<Exit, Pr
     let mut printer = Printer::stdio();
     let (mut cases, mut load_errors) = (0, 0);
     for name in session.chosen.names() {
-        let staged =
-            bench.open_case(&name).and_then(|folder| stage(&folder).map_err(|error| bench.load_error(&name, &error)));
+        let staged = bench
+            .open_case(&name)
+            .and_then(|folder| stage(&folder, session.input_root).map_err(|error| bench.load_error(&name, &error)));
         match staged {
             Ok(staged) => {
                 cases += 1;

@@ -28,8 +28,10 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
     let spends = args.live.live && !args.selection.dry_run;
     let queue = spends.then(|| RunLockQueue::join(&args.places.bench_root, &args.task_class));
     let bench = open_bench(&args.places, &args.task_class)?;
+    let input_root = super::open_input_root(args.input_root.as_deref())?;
     let session = Session {
         bench: &bench,
+        input_root: &input_root,
         chosen: session::choose(&bench, &args.selection)?,
         concurrency: args.concurrency.unwrap_or_else(surroundings::cores),
         now: surroundings::now()?,

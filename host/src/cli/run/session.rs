@@ -2,7 +2,8 @@
 //! code.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -14,20 +15,19 @@ use super::args::{OutputArgs, SelectionArgs};
 use crate::bench::{Bench, load_bench};
 use crate::evaluation::{EvaluateError, LiveFacts, RunSetting, answer_shard, evaluate};
 use crate::event::{Event, Reporter as _};
-use crate::files::Folder;
 use crate::ids::{Digest, TaskClassName};
 use crate::journal::{LiveTerms, RunTerms};
 use crate::live_run::LiveRunError;
-use crate::output::{JsonLines, People};
+use crate::output::{JsonLines, People, junit, markdown};
 use crate::pipeline::{AnswerSource, Plan};
 use crate::record::RecordedRun;
-use crate::report::BenchRunReport;
+use crate::report::{BenchRunReport, CaseResult};
 use crate::sandbox::PreparedRubric;
-use crate::score::OutcomeClass;
+use crate::score::{BenchScore, OutcomeClass};
 use crate::select::{Shard, Wanted};
 use crate::shard::{BundleHeader, BundleWriter};
-use crate::stage::stage;
-use crate::store::{AppendError, NotCommitted, Receipt, StoreWriter};
+use crate::stage::{InputRoot, stage};
+use crate::store::{AppendError, Evidence as _, NotCommitted, Receipt, StoreWriter};
 use crate::utc::UtcMillis;
 use crate::verify::{Verification, verify_store};
 
@@ -52,6 +52,7 @@ impl Chosen {
 #[derive(Debug)]
 pub(in crate::cli) struct Session<'a> {
     pub(in crate::cli) bench: &'a Bench,
+    pub(in crate::cli) input_root: &'a InputRoot,
     pub(in crate::cli) chosen: Chosen,
     pub(in crate::cli) concurrency: NonZeroUsize,
     pub(in crate::cli) now: UtcMillis,
@@ -59,16 +60,8 @@ pub(in crate::cli) struct Session<'a> {
     pub(in crate::cli) places: &'a Places,
 }
 
-pub(in crate::cli) fn open_bench_root(places: &Places) -> Result<Folder, Problem> {
-    Folder::open_ambient(&places.bench_root).map_err(|error| {
-        let what = format!("the bench root {error}");
-        Problem::new(Exit::UsageOrCap, what)
-            .hint("run from the repository's root, or name the benches' folder with --bench-root")
-    })
-}
-
 pub(in crate::cli) fn open_bench(places: &Places, task_class: &TaskClassName) -> Result<Bench, Problem> {
-    Ok(load_bench(&open_bench_root(places)?, task_class)?)
+    Ok(load_bench(&super::super::open_bench_root(&places.bench_root)?, task_class)?)
 }
 
 pub(super) fn choose(bench: &Bench, args: &SelectionArgs) -> Result<Chosen, Problem> {
@@ -92,7 +85,7 @@ fn failing_in(path: &Path, task_class: &TaskClassName) -> Result<BTreeSet<String
     let unreadable = |error: &dyn std::error::Error| {
         Problem::new(Exit::UsageOrCap, format!("the record `{}` cannot be read", path.display())).caused_by(error)
     };
-    let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
+    let bytes = fs::read(path).map_err(|error| unreadable(&error))?;
     let (record, _) = RecordedRun::read(&bytes).map_err(|error| unreadable(&error))?;
     if record.task_class != *task_class {
         let what = format!("the record `{}` is of `{}`, not of `{task_class}`", path.display(), record.task_class);
@@ -106,7 +99,7 @@ impl Session<'_> {
     /// What the run is asked to do. Every selected case is read once for it, one at a time.
     pub(in crate::cli) fn terms(&self, live: Option<LiveTerms>) -> RunTerms {
         let digest_of = |name: &String| {
-            let staged = self.bench.open_case(name).ok().and_then(|folder| stage(&folder).ok());
+            let staged = self.bench.open_case(name).ok().and_then(|folder| stage(&folder, self.input_root).ok());
             (name.clone(), staged.map(|staged| staged.case_digest))
         };
         RunTerms {
@@ -124,6 +117,7 @@ impl Session<'_> {
     fn plan<'p>(&'p self, answers: AnswerSource<'p>) -> Plan<'p> {
         Plan {
             bench: self.bench,
+            input_root: self.input_root,
             names: self.chosen.names(),
             answers,
             tell_answers: self.chosen.shard.is_some(),
@@ -157,7 +151,7 @@ impl Session<'_> {
         };
         let rubric = self.prepare_rubric()?;
         let mut json_lines = JsonLines::new(io::stdout());
-        let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet));
+        let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
         let mut emit = |event: &Event<'_>| {
             json_lines.event(event);
             people.event(event);
@@ -168,6 +162,7 @@ impl Session<'_> {
         let (report, receipt) =
             evaluate(&self.plan(answers), &setting, &rubric, &store.store, known, &clock, &mut emit)?;
         store.remember(&receipt).map_err(RunFailure::AfterCommit)?;
+        self.write_reports(&report, store, &receipt).map_err(RunFailure::AfterCommit)?;
         match json_lines.finish() {
             Ok(()) => Ok(exit_of(&report)),
             Err(error) => {
@@ -175,6 +170,25 @@ impl Session<'_> {
                 Err(RunFailure::AfterCommit(Problem::new(Exit::HarnessError, what).caused_by(&error)))
             }
         }
+    }
+
+    /// The report once more, for those who read it elsewhere. The record is committed by now, whatever happens here.
+    fn write_reports(&self, report: &BenchRunReport, store: &OpenStore, receipt: &Receipt) -> Result<(), Problem> {
+        let task_class = &self.bench.registration.task_class;
+        let not_written = |path: &Path, error: io::Error| {
+            let what = format!("the record was committed, but `{}` could not be written", path.display());
+            Problem::new(Exit::HarnessError, what).caused_by(&error)
+        };
+        if let Some(path) = &self.output.junit {
+            let xml = junit(task_class, report, &|case| log_of(case, store));
+            fs::write(path, xml).map_err(|error| not_written(path, error))?;
+        }
+        if let Some(path) = surroundings::step_summary() {
+            let text = markdown(task_class, report, &receipt.path.display().to_string());
+            let file = OpenOptions::new().append(true).create(true).open(&path);
+            file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| not_written(&path, error))?;
+        }
+        Ok(())
     }
 
     /// Answers the cases of a shard and writes their bundle. They are scored too, for whoever watches; nothing is chained.
@@ -187,7 +201,7 @@ impl Session<'_> {
         };
         let mut bundle = BundleWriter::create(&path, header).map_err(not_written)?;
         let mut json_lines = JsonLines::new(io::stdout());
-        let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet));
+        let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
         let mut emit = |event: &Event<'_>| {
             json_lines.event(event);
             people.event(event);
@@ -211,6 +225,14 @@ impl Session<'_> {
             self.chosen.shard.map_or_else(String::new, |shard| format!("-{}-of-{}", shard.index(), shard.count()));
         self.places.out.join("bundles").join(format!("{}{shard}.jsonl", self.bench.registration.task_class))
     }
+}
+
+/// What a case's rubric and agent wrote.
+fn log_of(case: &CaseResult<BenchScore>, store: &OpenStore) -> Option<String> {
+    let logs = [case.logs_digest, case.agent_log_digest].into_iter().flatten();
+    let read = |digest| store.store.reader().object(digest).ok();
+    let text: String = logs.filter_map(read).map(|log| String::from_utf8_lossy(&log).into_owned()).collect();
+    Some(text).filter(|text| !text.is_empty())
 }
 
 /// A store that was checked and can be appended to.

@@ -13,7 +13,7 @@ pub(crate) enum ExpandError {
     Modifier(String),
     #[error("`{0}` is required and not set")]
     Required(String),
-    #[error("a value of more than {MAX_EDITED} bytes is edited")]
+    #[error("a value is longer than {MAX_VALUE} bytes, or longer than {MAX_EDITED} and edited by a pattern with `*`")]
     TooLong,
     #[error("defaults are nested more than {MAX_DEPTH} deep")]
     TooDeep,
@@ -22,8 +22,10 @@ pub(crate) enum ExpandError {
 /// Every level reads what is inside it again, so their number is bounded.
 const MAX_DEPTH: usize = 16;
 
-/// Edits by pattern take time by the cube of the value's length, so that length is bounded.
-const MAX_EDITED: usize = 256;
+/// Values can be doubled by every line, so their length is bounded.
+const MAX_VALUE: usize = 4096;
+/// Edits by pattern take time by the cube of the value's length.
+const MAX_EDITED: usize = 32;
 
 /// Expands a word with the variables that `lookup` knows.
 pub(crate) fn expand(word: &str, escape: char, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, ExpandError> {
@@ -56,7 +58,7 @@ impl Expander<'_> {
             match c {
                 '\'' => self.single_quoted(&mut text)?,
                 '"' => self.double_quoted(&mut text)?,
-                '$' => text.push_str(&self.variable()?),
+                '$' => self.push_variable(&mut text)?,
                 c if c == self.escape => text.extend(self.characters.next()),
                 c => text.push(c),
             }
@@ -77,7 +79,7 @@ impl Expander<'_> {
         loop {
             match self.characters.next().ok_or(ExpandError::Open)? {
                 '"' => return Ok(()),
-                '$' => text.push_str(&self.variable()?),
+                '$' => self.push_variable(text)?,
                 c if c == self.escape => text.push_str(&self.escaped_in_quotes()?),
                 c => text.push(c),
             }
@@ -89,6 +91,11 @@ impl Expander<'_> {
         let c = self.characters.next().ok_or(ExpandError::Open)?;
         let special = matches!(c, '"' | '$') || c == self.escape;
         Ok(if special { c.to_string() } else { format!("{}{c}", self.escape) })
+    }
+
+    fn push_variable(&mut self, text: &mut String) -> Result<(), ExpandError> {
+        text.push_str(&self.variable()?);
+        if text.len() > MAX_VALUE { Err(ExpandError::TooLong) } else { Ok(()) }
     }
 
     fn variable(&mut self) -> Result<String, ExpandError> {
@@ -160,7 +167,7 @@ impl Expander<'_> {
     }
 
     fn edited(&self, value: &str, cut: char, rest: &str) -> Result<String, ExpandError> {
-        if value.len() > MAX_EDITED {
+        if value.len() > MAX_EDITED && rest.contains('*') {
             return Err(ExpandError::TooLong);
         }
         let (twice, rest) = rest.strip_prefix(cut).map_or((false, rest), |rest| (true, rest));
@@ -236,8 +243,15 @@ mod tests {
         assert_eq!(expand("\"x", '\\', &lookup), Err(ExpandError::Open));
         assert_eq!(expand("${X!}", '\\', &lookup), Err(ExpandError::Modifier("X!".to_owned())));
         assert_eq!(expand("${X:}", '\\', &lookup), Err(ExpandError::Modifier("X:".to_owned())));
+        assert_eq!(expand("${NONE:?}", '\\', &lookup), Err(ExpandError::Required("NONE".to_owned())));
+    }
+
+    #[test]
+    fn what_would_grow_without_end_is_an_error() {
+        let long = |name: &str| (name == "L").then(|| "x".repeat(3000));
+        assert_eq!(expand("$L$L", '\\', &long), Err(ExpandError::TooLong));
+        assert_eq!(expand("${L#*x}", '\\', &long), Err(ExpandError::TooLong));
         let deep = format!("{}x{}", "${N:-".repeat(20), "}".repeat(20));
         assert_eq!(expand(&deep, '\\', &lookup), Err(ExpandError::TooDeep));
-        assert_eq!(expand("${NONE:?}", '\\', &lookup), Err(ExpandError::Required("NONE".to_owned())));
     }
 }

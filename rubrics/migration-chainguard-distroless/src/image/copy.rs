@@ -1,5 +1,6 @@
 //! `COPY` and `ADD`.
 
+use super::COPY_EFFORT;
 use super::stage::Current;
 use crate::context::Selected;
 use crate::dockerfile::{Copied, Heredoc, Transfer, expand};
@@ -17,6 +18,13 @@ pub(super) fn follow(current: &mut Current<'_, '_>, transfer: &Transfer) {
     let ownership = ownership(current, transfer);
     let destination = destination(current, transfer);
     let source = source(current, transfer.from.as_deref());
+    let size = match &source {
+        Source::Context => current.builder.surroundings.context.size(),
+        Source::Files(files) => files.size(),
+    };
+    if !current.builder.spend(COPY_EFFORT * size * transfer.sources.len()) {
+        return;
+    }
     let mut found = false;
     let mut missing = Vec::new();
     for copied in &transfer.sources {

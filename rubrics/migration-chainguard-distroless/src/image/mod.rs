@@ -127,12 +127,19 @@ pub(crate) struct Surroundings<'a> {
 /// More than any Dockerfile needs; every one keeps its files.
 const MAX_STAGES: usize = 64;
 
+/// Nodes that are visited in all. A Dockerfile can ask for any amount of work in few lines; what a person writes takes a
+/// hundredth of this, and all of it a third of the fuel that a rubric has.
+const MAX_EFFORT: usize = 100_000;
+/// How much more work it is to copy a node than to look at it.
+const COPY_EFFORT: usize = 4;
+
 /// Follows all stages of a Dockerfile.
 pub(crate) fn build(file: &Dockerfile, surroundings: Surroundings<'_>) -> Built {
     let mut builder = Builder {
         surroundings,
         escape: file.escape,
         globals: platform_arguments(),
+        effort: MAX_EFFORT,
         built: Built { images: Vec::new(), uses: Vec::new(), findings: Vec::new() },
     };
     for (name, default) in &file.global_args {
@@ -141,7 +148,9 @@ pub(crate) fn build(file: &Dockerfile, surroundings: Surroundings<'_>) -> Built 
     for stage in file.stages.iter().take(MAX_STAGES) {
         stage::follow(&mut builder, stage);
     }
-    let is_cut = file.stages.len() > MAX_STAGES || builder.built.images.iter().any(|image| image.files.is_cut);
+    let is_cut = file.stages.len() > MAX_STAGES
+        || builder.effort == 0
+        || builder.built.images.iter().any(|image| image.files.is_cut);
     if is_cut {
         builder.note(Mode::DockerfileInvalid, "the Dockerfile makes more than can be followed");
     }
@@ -164,12 +173,20 @@ struct Builder<'a> {
     escape: char,
     /// Arguments before the first `FROM`.
     globals: BTreeMap<String, String>,
+    /// How many nodes may still be visited.
+    effort: usize,
     built: Built,
 }
 
 impl Builder<'_> {
     fn note(&mut self, mode: Mode, note: impl Into<String>) {
         self.built.findings.push(Finding::new(mode, note));
+    }
+
+    /// Takes the effort of going through `size` nodes. `false`: there is none left, and nothing more is followed.
+    fn spend(&mut self, size: usize) -> bool {
+        self.effort = self.effort.saturating_sub(size + 1);
+        self.effort > 0
     }
 
     fn global_argument(&mut self, name: &str, default: Option<&str>) {

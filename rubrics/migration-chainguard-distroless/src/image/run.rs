@@ -23,7 +23,9 @@ pub(super) fn follow(current: &mut Current<'_, '_>, run: &Run) {
     let folder = current.image.config.workdir.clone();
     let mut script = Script { folder, variables: BTreeMap::new(), can_run };
     for command in &commands {
-        script.follow(current, command);
+        if current.builder.spend(current.image.files.size()) {
+            script.follow(current, command);
+        }
     }
 }
 

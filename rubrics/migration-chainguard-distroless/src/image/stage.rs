@@ -1,6 +1,6 @@
 //! One stage: its start, and its instructions in order.
 
-use super::{Builder, Image, copy, ports, run};
+use super::{Builder, COPY_EFFORT, Image, copy, ports, run};
 use crate::dockerfile::{Form, Instruction, Stage, expand};
 use crate::failure::Mode;
 use crate::filesystem::absolute;
@@ -19,7 +19,10 @@ pub(super) struct Current<'b, 'a> {
 pub(super) fn follow(builder: &mut Builder<'_>, stage: &Stage) {
     let text = builder.expanded_globally(&stage.from.image);
     let mut image = match builder.stage_named(&text) {
-        Some(index) => builder.built.images[index].clone(),
+        Some(index) => {
+            builder.spend(COPY_EFFORT * builder.built.images[index].files.size());
+            builder.built.images[index].clone()
+        }
         None => builder.pull(&text, true),
     };
     image.name = stage.from.name.clone();
@@ -68,6 +71,9 @@ impl Current<'_, '_> {
     }
 
     fn follow(&mut self, instruction: &Instruction) {
+        if !self.builder.spend(self.image.files.size()) {
+            return;
+        }
         match instruction {
             Instruction::Run(command) => run::follow(self, command),
             Instruction::Copy(transfer) | Instruction::Add(transfer) => copy::follow(self, transfer),

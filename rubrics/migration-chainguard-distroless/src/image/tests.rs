@@ -210,3 +210,14 @@ fn a_variable_that_cannot_be_expanded_makes_the_file_invalid() {
     assert_eq!(modes("FROM run\nEXPOSE http\n"), [Mode::DockerfileInvalid]);
     assert!(modes("FROM run AS a\nARG S=a\nCOPY --from=$S /x /y\n").contains(&Mode::DockerfileInvalid));
 }
+
+#[test]
+fn a_dockerfile_that_asks_for_too_much_is_cut_and_invalid() {
+    let mut text = "FROM run:latest-dev AS s0\nCOPY . /x\n".to_owned();
+    for stage in 0..40 {
+        let next = stage + 1;
+        text +=
+            &format!("FROM s{stage} AS s{next}\nCOPY --from=s{stage} / /a{stage}\nCOPY --from=s{stage} / /b{stage}\n");
+    }
+    assert_eq!(modes(&text), [Mode::DockerfileInvalid]);
+}

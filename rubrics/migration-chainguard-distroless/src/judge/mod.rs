@@ -106,8 +106,8 @@ fn with(mut findings: Vec<Finding>, finding: Finding) -> Vec<Finding> {
 }
 
 /// Longer than what people write: bounds the work, which an answer must not be able to drive up.
-const MAX_DOCKERFILE: usize = 64 * 1024;
-const MAX_IGNORE_FILE: usize = 8 * 1024;
+const MAX_DOCKERFILE: usize = 16 * 1024;
+const MAX_IGNORE_FILE: usize = 4 * 1024;
 
 fn read(tree: &Tree, path: &str) -> Result<Dockerfile, String> {
     let own = format!("{path}.dockerignore");

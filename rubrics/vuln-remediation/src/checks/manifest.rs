@@ -7,9 +7,10 @@ use crate::failure::{Failure, Failures};
 use crate::project::{Problem, Project, Request};
 use crate::version::{Requirement, Version};
 
-/// Checks that manifest and lock file agree.
+/// Checks that manifest and lock file agree. What was wrong before is not the answer's fault.
 pub fn check_agreement(patched: &Patched<'_>, failures: &mut Failures) {
-    for problem in &patched.project.problems {
+    let is_new = |problem: &&Problem| !patched.case.before.problems.contains(problem);
+    for problem in patched.project.problems.iter().filter(is_new) {
         failures.insert(match problem {
             Problem::LockMismatch(_) => Failure::ManifestLockMismatch,
             Problem::InvalidManifest(_) => Failure::ManifestInvalid,

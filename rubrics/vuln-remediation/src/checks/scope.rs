@@ -50,12 +50,13 @@ fn allowed_churn(reference: &FileDiff) -> usize {
 /// Whether a line with words in it changes in its blanks only, which the reference does not do.
 fn is_reformatted(file: &FileDiff, reference: Option<&FileDiff>) -> bool {
     let squeezed = |line: &str| line.split_whitespace().collect::<String>();
-    let same: BTreeSet<&str> = file.removed().filter(|line| file.added().any(|added| added == *line)).collect();
-    let added: BTreeSet<String> = file.added().filter(|line| !same.contains(line)).map(squeezed).collect();
-    let by_reference = |line: &str| reference.is_some_and(|reference| reference.removed().any(|r| r == line));
-    file.removed().any(|line| {
+    let added: BTreeSet<&str> = file.added().collect();
+    let removed: BTreeSet<&str> = file.removed().collect();
+    let rewritten: BTreeSet<String> = added.difference(&removed).map(|line| squeezed(line)).collect();
+    let by_reference: BTreeSet<&str> = reference.into_iter().flat_map(FileDiff::removed).collect();
+    removed.difference(&added).any(|line| {
         let has_words = line.contains(|c: char| c.is_alphanumeric());
-        has_words && !same.contains(line) && added.contains(&squeezed(line)) && !by_reference(line)
+        has_words && !by_reference.contains(line) && rewritten.contains(&squeezed(line))
     })
 }
 
@@ -66,7 +67,8 @@ fn is_idle(file: &FileDiff) -> bool {
 
 /// Whether a comment goes that the reference leaves. One that says who asks for a package follows from the tree.
 fn drops_comment(file: &FileDiff, reference: Option<&FileDiff>) -> bool {
-    let stays = |line: &str| file.added().any(|added| added.trim() == line.trim());
+    let added: BTreeSet<&str> = file.added().map(str::trim).collect();
+    let stays = |line: &str| added.contains(line.trim());
     let by_reference = |line: &str| reference.is_some_and(|reference| reference.removed().any(|r| r == line));
     let says_origin = |line: &str| line.trim().starts_with("# via") || line.trim().starts_with("#   ");
     file.removed().any(|line| is_comment(line) && !stays(line) && !by_reference(line) && !says_origin(line))

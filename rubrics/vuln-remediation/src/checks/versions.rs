@@ -1,6 +1,6 @@
 //! Which package versions the patch changes: whether they exist, may be used, and are no further away than needed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Patched;
 use crate::case::Bump;
@@ -8,7 +8,8 @@ use crate::failure::{Failure, Failures};
 use crate::project::{Package, Project};
 use crate::version::{Line, Version};
 
-type Versions = BTreeSet<(String, Version)>;
+/// The versions of every package.
+type Versions = BTreeMap<String, BTreeSet<Version>>;
 
 /// Checks every package version that comes in or goes.
 pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
@@ -17,7 +18,7 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
     let after = all(patched.project);
     let comparison = Comparison { patched, before: &before, reference: &reference };
     for package in &patched.project.packages {
-        if !before.contains(&(package.name.clone(), package.version.clone())) {
+        if !of(&before, &package.name).any(|version| *version == package.version) {
             comparison.check_new(package, failures);
         }
     }
@@ -27,7 +28,11 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
 }
 
 fn all(project: &Project) -> Versions {
-    project.packages.iter().map(|package| (package.name.clone(), package.version.clone())).collect()
+    let mut versions = Versions::new();
+    for package in &project.packages {
+        versions.entry(package.name.clone()).or_default().insert(package.version.clone());
+    }
+    versions
 }
 
 struct Comparison<'a> {
@@ -38,8 +43,7 @@ struct Comparison<'a> {
 
 impl Comparison<'_> {
     fn check_new(&self, package: &Package, failures: &mut Failures) {
-        let key = (package.name.clone(), package.version.clone());
-        let expected = self.reference.contains(&key);
+        let expected = of(self.reference, &package.name).any(|version| *version == package.version);
         let Some(release) = self.patched.case.registry.release(&package.name, &package.version) else {
             failures.insert(Failure::VersionDoesNotExist);
             return;
@@ -60,8 +64,7 @@ impl Comparison<'_> {
 
     /// Where the task allows them, or the project is on one of the same package already.
     fn pre_releases_are_fine(&self, package: &Package) -> bool {
-        let on_one = |(name, version): &(String, Version)| *name == package.name && version.is_pre_release();
-        self.patched.case.task.policy.pre_releases || self.before.iter().any(on_one)
+        self.patched.case.task.policy.pre_releases || of(self.before, &package.name).any(Version::is_pre_release)
     }
 
     /// A version that the reference does not have: unrelated, too far, or back.
@@ -103,7 +106,7 @@ impl Comparison<'_> {
 
     /// Where several lines of a package are in use, each consumer stays on the line that the reference leaves it on.
     fn check_lines(&self, after: &Versions, failures: &mut Failures) {
-        for name in names(self.reference).filter(|name| !self.moved_to(name).is_empty()) {
+        for name in self.reference.keys().filter(|name| !self.moved_to(name).is_empty()) {
             let lines = |versions: &Versions| of(versions, name).map(Version::line).collect::<BTreeSet<Line>>();
             let (is, wanted) = (lines(after), lines(self.reference));
             // A line that is in neither was caught already, and one that was left as it was is not a move.
@@ -115,7 +118,7 @@ impl Comparison<'_> {
 
     /// What the reference moves is moved, and what it adds is added: leaving half of a pair behind is no fix.
     fn check_complete(&self, after: &Versions, failures: &mut Failures) {
-        for name in names(self.reference).filter(|name| !self.moved_to(name).is_empty()) {
+        for name in self.reference.keys().filter(|name| !self.moved_to(name).is_empty()) {
             let is_left = of(after, name).all(|version| of(self.before, name).any(|old| old == version));
             // A package that is gone altogether is not left but removed.
             let is_gone = of(after, name).next().is_none() && of(self.before, name).next().is_some();
@@ -127,7 +130,7 @@ impl Comparison<'_> {
 
     /// What the reference keeps is kept, and what it drops is dropped.
     fn check_removed(&self, after: &Versions, failures: &mut Failures) {
-        for name in names(self.before) {
+        for name in self.before.keys() {
             let (kept, wanted) = (of(after, name).next().is_some(), of(self.reference, name).next().is_some());
             if wanted && !kept {
                 failures.insert(Failure::DependencyRemoved);
@@ -140,11 +143,7 @@ impl Comparison<'_> {
 }
 
 fn of<'a>(versions: &'a Versions, name: &str) -> impl Iterator<Item = &'a Version> {
-    versions.iter().filter(move |(of, _)| of == name).map(|(_, version)| version)
-}
-
-fn names(versions: &Versions) -> impl Iterator<Item = &String> {
-    versions.iter().map(|(name, _)| name).collect::<BTreeSet<_>>().into_iter()
+    versions.get(name).into_iter().flatten()
 }
 
 /// Whether what the lock file says about the bytes is what the registry says. Where either is silent there is nothing to

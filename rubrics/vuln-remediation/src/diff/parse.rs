@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         self.next += 1;
         let mut lines: Vec<Line> = Vec::new();
         let (mut old_left, mut new_left) = (header.old_count, header.new_count);
-        while old_left + new_left > 0 {
+        while old_left > 0 || new_left > 0 {
             let line = self.line()?;
             let taken = (usize::from(line.in_old().is_some()), usize::from(line.in_new().is_some()));
             if taken.0 > old_left || taken.1 > new_left {

@@ -29,6 +29,18 @@ pub enum Ecosystem {
 }
 
 impl Ecosystem {
+    /// The ecosystem of that name in OSV, which may have a registry's address after a colon.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name.split(':').next().unwrap_or(name) {
+            "npm" => Some(Self::Npm),
+            "PyPI" => Some(Self::PyPi),
+            "crates.io" => Some(Self::CratesIo),
+            "Go" => Some(Self::Go),
+            "Maven" => Some(Self::Maven),
+            _ => None,
+        }
+    }
+
     /// The one spelling of a package's name: PyPI treats `Foo_Bar` and `foo-bar` as the same package.
     pub fn canonical_name(self, name: &str) -> String {
         match self {

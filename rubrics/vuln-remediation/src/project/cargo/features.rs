@@ -12,7 +12,8 @@ use crate::registry::{Registry, Release};
 
 /// Enabled features by the index of the package in the lock file.
 pub(super) fn enabled(manifest: &Manifest, lock: &Lock, registry: &Registry) -> BTreeMap<usize, BTreeSet<String>> {
-    let mut solver = Solver { lock, registry, enabled: BTreeMap::new(), visited: BTreeSet::new() };
+    let (enabled, visited, waiting) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+    let mut solver = Solver { lock, registry, enabled, visited, waiting };
     let Some(root) = lock.packages.iter().find(|p| p.source.is_none() && p.name == manifest.name) else {
         return solver.enabled;
     };
@@ -26,8 +27,11 @@ pub(super) fn enabled(manifest: &Manifest, lock: &Lock, registry: &Registry) -> 
         let mut asked: Vec<String> = dependency.features.iter().cloned().chain(passed_on).collect();
         asked.extend(dependency.default_features.then(|| "default".to_owned()));
         for index in lock.chosen(root).filter(|index| lock.packages[*index].name == dependency.name) {
-            solver.visit(index, &asked);
+            solver.waiting.push((index, asked.clone()));
         }
+    }
+    while let Some((index, asked)) = solver.waiting.pop() {
+        solver.visit(index, &asked);
     }
     solver.enabled
 }
@@ -78,6 +82,8 @@ struct Solver<'a> {
     registry: &'a Registry,
     enabled: BTreeMap<usize, BTreeSet<String>>,
     visited: BTreeSet<usize>,
+    /// Packages with features that are yet to be enabled: a list, because a lock file may be deeper than the stack.
+    waiting: Vec<(usize, Vec<String>)>,
 }
 
 impl Solver<'_> {
@@ -98,7 +104,7 @@ impl Solver<'_> {
         for next in chosen {
             let asked = self.asked_of(release, &self.lock.packages[next].name, &on);
             if let Some(asked) = asked {
-                self.visit(next, &asked);
+                self.waiting.push((next, asked));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `Cargo.lock`: which version of each package is built.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use toml::Table;
@@ -11,6 +11,8 @@ use crate::version::{Ecosystem, Requirement, Version};
 
 pub(super) struct Lock {
     pub(super) packages: Vec<Locked>,
+    /// Where the packages of a name are in the list.
+    by_name: BTreeMap<String, Vec<usize>>,
     pub(super) rest: String,
 }
 
@@ -49,7 +51,11 @@ impl Locked {
 impl Lock {
     pub(super) fn parse(path: &str, text: &str) -> Result<Self, ProjectError> {
         let raw: RawLock = toml::from_str(text).map_err(|error| ProjectError::unreadable(path, error.message()))?;
-        let lock = Self { packages: raw.packages, rest: format!("{:?}", raw.rest) };
+        let mut by_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (index, package) in raw.packages.iter().enumerate() {
+            by_name.entry(package.name.clone()).or_default().push(index);
+        }
+        let lock = Self { packages: raw.packages, by_name, rest: format!("{:?}", raw.rest) };
         for package in &lock.packages {
             if let Some(missing) = package.dependencies.iter().find(|text| lock.index_of(text).is_none()) {
                 let what = format!("`{}` depends on `{missing}`, which it does not list once", package.name);
@@ -63,8 +69,8 @@ impl Lock {
     fn index_of(&self, line: &str) -> Option<usize> {
         let mut words = line.split(' ');
         let (name, version) = (words.next()?, words.next());
-        let is_meant = |p: &Locked| p.name == name && version.is_none_or(|version| p.version == version);
-        let mut meant = self.packages.iter().enumerate().filter(|(_, p)| is_meant(p)).map(|(index, _)| index);
+        let is_meant = |index: &&usize| version.is_none_or(|version| self.packages[**index].version == version);
+        let mut meant = self.by_name.get(name)?.iter().filter(is_meant).copied();
         match (meant.next(), meant.next()) {
             (Some(index), None) => Some(index),
             _ => None,

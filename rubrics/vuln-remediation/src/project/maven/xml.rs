@@ -24,6 +24,9 @@ impl Element {
     }
 }
 
+/// How deep elements may be nested. A POM needs about ten; a limit keeps a hostile one from exhausting the stack.
+const DEPTH: usize = 64;
+
 /// Reads a document into its root element.
 pub(super) fn parse(text: &str) -> Result<Element, String> {
     let mut open: Vec<Element> = vec![Element::default()];
@@ -69,6 +72,9 @@ fn start(tag: &str, open: &mut Vec<Element>) -> Result<(), String> {
     let name = tag.split_whitespace().next().unwrap_or_default();
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "-_.:".contains(c)) {
         return Err(format!("`<{tag}>` is no element"));
+    }
+    if open.len() > DEPTH {
+        return Err(format!("`{name}` is nested too deeply"));
     }
     open.push(Element { name: name.to_owned(), ..Element::default() });
     if closes { close(name, open) } else { Ok(()) }
@@ -141,5 +147,6 @@ mod tests {
         for text in bad {
             assert!(parse(text).is_err(), "{text}");
         }
+        assert!(parse(&"<a>".repeat(100_000)).is_err());
     }
 }

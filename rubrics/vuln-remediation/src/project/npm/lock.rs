@@ -146,7 +146,8 @@ impl Lock {
 
     /// Walks the tree from the root as Node would, with the overrides that hold on the way.
     pub(super) fn check_tree(&self, overrides: &Overrides, registry: &Registry, project: &mut Project) {
-        let mut walk = Walk { lock: self, overrides, registry, seen: BTreeSet::new(), problems: BTreeSet::new() };
+        let (seen, waiting, problems) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
+        let mut walk = Walk { lock: self, overrides, registry, seen, waiting, problems };
         walk.root();
         let reached: BTreeSet<&String> = walk.seen.iter().map(|(place, _)| place).collect();
         for place in self.entries.keys().filter(|place| place.contains("node_modules/") && !reached.contains(place)) {
@@ -184,12 +185,23 @@ impl Lock {
     }
 }
 
+/// A walk over the tree, with a list of what is still to be looked at: a lock file may be deeper than the stack.
 struct Walk<'a> {
     lock: &'a Lock,
     overrides: &'a Overrides,
     registry: &'a Registry,
     seen: BTreeSet<(String, Trail)>,
+    waiting: Vec<Edge>,
     problems: BTreeSet<String>,
+}
+
+/// A dependency of the package at a place.
+struct Edge {
+    from: String,
+    name: String,
+    range: String,
+    may_be_missing: bool,
+    trail: Trail,
 }
 
 impl Walk<'_> {
@@ -199,28 +211,34 @@ impl Walk<'_> {
             for (name, range) in requests {
                 let range = range.as_str().unwrap_or_default().to_owned();
                 let may_be_missing = matches!(section, "optionalDependencies" | "peerDependencies");
-                self.edge("", &name, &range, may_be_missing, &Trail::default());
+                self.waiting.push(Edge { from: String::new(), name, range, may_be_missing, trail: Trail::default() });
             }
+        }
+        while let Some(edge) = self.waiting.pop() {
+            self.edge(&edge);
         }
     }
 
-    fn edge(&mut self, from: &str, name: &str, range: &str, may_be_missing: bool, trail: &Trail) {
-        let step = self.overrides.step(trail, name, range, self.registry);
+    fn edge(&mut self, edge: &Edge) {
+        let Edge { from, name, range, .. } = edge;
         let Some(place) = self.lock.find(from, name) else {
-            if !may_be_missing {
+            if !edge.may_be_missing {
                 self.problems.insert(format!("`{name}`, needed by `{from}`, is not in the lock file"));
             }
             return;
         };
+        let step = self.overrides.step(&edge.trail, name, range, self.registry);
         let asked = step.spec.as_deref().unwrap_or(range);
-        if !admits(asked, &self.lock.entries[&place].version) {
+        let entry = &self.lock.entries[&place];
+        if !admits(asked, &entry.version) {
             self.problems.insert(format!("`{place}` of the lock file is not `{asked}`, as `{from}` needs it"));
         }
-        if self.seen.insert((place.clone(), step.trail.clone())) {
-            let entry = self.lock.entries[&place].clone();
-            for (name, range, may_be_missing) in entry.needs() {
-                self.edge(&place, name, range, may_be_missing, &step.trail);
-            }
+        if !self.seen.insert((place.clone(), step.trail.clone())) {
+            return;
+        }
+        for (name, range, may_be_missing) in entry.needs() {
+            let (from, trail) = (place.clone(), step.trail.clone());
+            self.waiting.push(Edge { from, name: name.clone(), range: range.clone(), may_be_missing, trail });
         }
     }
 }

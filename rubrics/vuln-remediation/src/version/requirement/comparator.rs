@@ -97,9 +97,9 @@ impl Partial {
     /// The first version after all that are meant, if the partial is bounded above.
     pub(super) fn next(&self) -> Option<Semver> {
         let next = match (self.major?, self.minor, self.patch) {
-            (major, None, _) => [major + 1, 0, 0],
-            (major, Some(minor), None) => [major, minor + 1, 0],
-            (major, Some(minor), Some(patch)) => [major, minor, patch + 1],
+            (major, None, _) => [major.saturating_add(1), 0, 0],
+            (major, Some(minor), None) => [major, minor.saturating_add(1), 0],
+            (major, Some(minor), Some(patch)) => [major, minor, patch.saturating_add(1)],
         };
         Some(Semver::floor_of(next))
     }
@@ -112,9 +112,9 @@ impl Partial {
     pub(super) fn caret(&self) -> ComparatorSet {
         let upper = match (self.major, self.minor, self.patch) {
             (None, _, _) => return ComparatorSet::default(),
-            (Some(0), Some(0), Some(patch)) => [0, 0, patch + 1],
-            (Some(0), Some(minor), _) => [0, minor + 1, 0],
-            (Some(major), _, _) => [major + 1, 0, 0],
+            (Some(0), Some(0), Some(patch)) => [0, 0, patch.saturating_add(1)],
+            (Some(0), Some(minor), _) => [0, minor.saturating_add(1), 0],
+            (Some(major), _, _) => [major.saturating_add(1), 0, 0],
         };
         self.up_to(Semver::floor_of(upper))
     }
@@ -123,8 +123,8 @@ impl Partial {
     pub(super) fn tilde(&self) -> ComparatorSet {
         match (self.major, self.minor) {
             (None, _) => ComparatorSet::default(),
-            (Some(major), None) => self.up_to(Semver::floor_of([major + 1, 0, 0])),
-            (Some(major), Some(minor)) => self.up_to(Semver::floor_of([major, minor + 1, 0])),
+            (Some(major), None) => self.up_to(Semver::floor_of([major.saturating_add(1), 0, 0])),
+            (Some(major), Some(minor)) => self.up_to(Semver::floor_of([major, minor.saturating_add(1), 0])),
         }
     }
 

@@ -25,16 +25,19 @@ const STDLIB: &str = "stdlib";
 
 pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectError> {
     let go_mod = GoMod::parse(MOD, required(tree, MOD)?)?;
-    let go_sum = GoSum::parse(SUM, tree.get(SUM).map_or("", String::as_str))?;
+    // A project may do without sums; one that has them must have them all.
+    let go_sum = tree.get(SUM).map(|text| GoSum::parse(SUM, text)).transpose()?;
     let mut project = Project::default();
     project.files.extend([MOD.to_owned(), SUM.to_owned()]);
     list_requests(&go_mod, &mut project);
     let selected = selection::select(&go_mod, registry)?;
     check_listed(&go_mod, &selected, &mut project);
     imports::check(&go_mod, &selected, tree, &mut project);
-    list_packages(&go_mod, &go_sum, selected, &mut project)?;
+    list_packages(&go_mod, go_sum.as_ref(), selected, &mut project)?;
     project.remainder.insert(MOD.to_owned(), go_mod.rest);
-    go_sum.keep_remainder(SUM, &mut project);
+    if let Some(go_sum) = go_sum {
+        go_sum.keep_remainder(SUM, &mut project);
+    }
     Ok(project)
 }
 
@@ -66,7 +69,7 @@ fn check_listed(go_mod: &GoMod, selected: &BTreeMap<String, Version>, project: &
 
 fn list_packages(
     go_mod: &GoMod,
-    go_sum: &GoSum,
+    go_sum: Option<&GoSum>,
     selected: BTreeMap<String, Version>,
     project: &mut Project,
 ) -> Result<(), ProjectError> {
@@ -75,8 +78,8 @@ fn list_packages(
         // A replacement by a folder has no version, and so no advisory.
         let Some((name, text)) = go_mod.effective(&path, version.text()) else { continue };
         let version = Version::parse(Ecosystem::Go, &text).map_err(ProjectError::version(MOD))?;
-        let checksums = go_sum.of(&name, &text);
-        if listed && checksums.len() < 2 {
+        let checksums = go_sum.map(|sums| sums.of(&name, &text)).unwrap_or_default();
+        if go_sum.is_some() && listed && checksums.len() < 2 {
             project.mismatch(format!("go.sum lacks `{name} {text}` or its go.mod"));
         }
         project.packages.push(Package { name, version, features: BTreeSet::new(), checksums });

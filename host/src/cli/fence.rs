@@ -1,0 +1,74 @@
+//! `eval-host fence`: everything that must hold before a bench is worth running.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::exit::Exit;
+use super::printer::Printer;
+use super::problem::Problem;
+use super::surroundings;
+use crate::fence::{Gap, GitFacts, fence as check_benches};
+use crate::ids::TaskClassName;
+
+#[derive(Debug, Args)]
+pub(super) struct FenceArgs {
+    /// The commit to compare with: a registration that is not there is new, and must be bronze.
+    #[arg(long, value_name = "GIT REV")]
+    base: Option<String>,
+    /// The folder with one bench per task class.
+    #[arg(long, value_name = "DIR", default_value = "bench")]
+    bench_root: PathBuf,
+    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
+    #[arg(long, value_name = "DIR")]
+    input_root: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct GapLine<'a> {
+    kind: &'static str,
+    path: &'a Path,
+    message: &'a str,
+}
+
+pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Problem> {
+    let root = super::open_bench_root(&args.bench_root)?;
+    let input_root = super::open_input_root(args.input_root.as_deref())?;
+    let git = GitFacts {
+        tracked: surroundings::git_tracked(&args.bench_root),
+        registered_at_base: args.base.as_deref().map(|base| registered_at(&args.bench_root, base)).transpose()?,
+    };
+    let mut printer = Printer::stdio();
+    if git.tracked.is_none() {
+        printer.tell("warning: not a git repository, so it cannot be told which files are tracked");
+    }
+    let (benches, gaps) = check_benches(&root, &git, &input_root)?;
+    for Gap { path, message } in &gaps {
+        printer.tell(&format!("{}: {message}", path.display()));
+        printer.data(&GapLine { kind: "gap", path, message });
+    }
+    let exit = match gaps.len() {
+        0 => {
+            printer.tell(&format!("{benches} benches, nothing missing"));
+            Exit::Ok
+        }
+        count => {
+            printer.tell(&format!("{benches} benches, {count} gaps"));
+            Exit::AnswerIsNo
+        }
+    };
+    printer.finish(exit)
+}
+
+fn registered_at(bench_root: &Path, base: &str) -> Result<std::collections::BTreeSet<TaskClassName>, Problem> {
+    let files = surroundings::git_files_at(bench_root, base).ok_or_else(|| {
+        Problem::new(Exit::UsageOrCap, format!("`{}` is not a commit of this repository", base.escape_default()))
+            .hint("--base takes a branch, a tag or a hash, and needs git")
+    })?;
+    let slug = |file: &PathBuf| match file.iter().collect::<Vec<_>>().as_slice() {
+        [slug, name] if *name == "registration.toml" => slug.to_str()?.parse().ok(),
+        _ => None,
+    };
+    Ok(files.iter().filter_map(slug).collect())
+}

@@ -1,0 +1,120 @@
+//! `eval-host rubric test`: a bench's golden tests, in the sandbox of a run and under its limits.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::bench::{Bench, load_bench};
+use crate::cli::exit::Exit;
+use crate::cli::printer::Printer;
+use crate::cli::problem::Problem;
+use crate::cli::{open_bench_root, open_input_root, surroundings};
+use crate::golden::{GoldenResult, GoldenTest, golden_tests, run_golden};
+use crate::ids::TaskClassName;
+use crate::report::LoadErrorEntry;
+use crate::sandbox::PreparedRubric;
+use crate::stage::{InputRoot, stage};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct TestArgs {
+    /// The bench whose rubric to test.
+    #[arg(long, value_name = "NAME")]
+    task_class: TaskClassName,
+    /// The folder with one bench per task class.
+    #[arg(long, value_name = "DIR", default_value = "bench")]
+    bench_root: PathBuf,
+    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
+    #[arg(long, value_name = "DIR")]
+    input_root: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct GoldenLine<'a> {
+    kind: &'static str,
+    case_id: &'a str,
+    name: &'a str,
+    holds: bool,
+    expected: String,
+    came: String,
+    fuel_used: Option<u64>,
+    peak_memory_bytes: u64,
+}
+
+/// What the golden tests used at most, to be held against the limits.
+#[derive(Default)]
+struct Tally {
+    held: usize,
+    failed: usize,
+    most_fuel: u64,
+    most_memory: u64,
+}
+
+pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Problem> {
+    let bench = load_bench(&open_bench_root(&args.bench_root)?, &args.task_class)?;
+    let input_root = open_input_root(args.input_root.as_deref())?;
+    let rubric = surroundings::sandbox(NonZeroUsize::MIN)?
+        .load(&bench.rubric)
+        .map_err(|error| Problem::new(Exit::HarnessError, "failed to load the rubric").caused_by(&error))?
+        .prepare(bench.registration.limits);
+    let mut printer = Printer::stdio();
+    let mut tally = Tally::default();
+    for name in bench.case_names() {
+        test_case(&bench, name, &rubric, &input_root, &mut printer, &mut tally)?;
+    }
+    let limits = bench.registration.limits;
+    printer.tell(&format!("{} golden tests hold, {} do not", tally.held, tally.failed));
+    printer.tell(&format!("most fuel: {} of {}", tally.most_fuel, limits.fuel()));
+    printer.tell(&format!("peak memory: {} of {} bytes", tally.most_memory, limits.memory_bytes()));
+    printer.finish(match tally {
+        Tally { held: 0, failed: 0, .. } => Exit::NoCases,
+        Tally { failed: 0, .. } => Exit::Ok,
+        Tally { .. } => Exit::AnswerIsNo,
+    })
+}
+
+fn test_case(
+    bench: &Bench,
+    name: &str,
+    rubric: &PreparedRubric,
+    input_root: &InputRoot,
+    printer: &mut Printer,
+    tally: &mut Tally,
+) -> Result<(), Problem> {
+    let not_loaded = |entry: LoadErrorEntry| {
+        Problem::new(Exit::HarnessError, format!("{} does not load: {}: {}", entry.folder, entry.field, entry.message))
+    };
+    let case = bench.open_case(name).map_err(not_loaded)?;
+    let staged = stage(&case, input_root).map_err(|error| not_loaded(bench.load_error(name, &error)))?;
+    let tests = golden_tests(&bench.folder, name).map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
+    for test in &tests {
+        let result = run_golden(test, &staged, rubric, &bench.registration.block_modes);
+        tally.most_fuel = tally.most_fuel.max(result.fuel_used.unwrap_or(0));
+        tally.most_memory = tally.most_memory.max(result.peak_memory_bytes);
+        let holds = result.came == test.expected;
+        if holds {
+            tally.held += 1;
+        } else {
+            tally.failed += 1;
+            tell_difference(printer, name, test, &result);
+        }
+        printer.data(&GoldenLine {
+            kind: "golden",
+            case_id: name,
+            name: &test.name,
+            holds,
+            expected: test.expected.to_string(),
+            came: result.came.to_string(),
+            fuel_used: result.fuel_used,
+            peak_memory_bytes: result.peak_memory_bytes,
+        });
+    }
+    Ok(())
+}
+
+fn tell_difference(printer: &mut Printer, case_name: &str, test: &GoldenTest, result: &GoldenResult) {
+    printer.tell(&format!("{case_name}/{}:", test.name));
+    printer.tell(&format!("  expected {}", test.expected));
+    printer.tell(&format!("  came     {}", result.fault.clone().unwrap_or_else(|| result.came.to_string())));
+}

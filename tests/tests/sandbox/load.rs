@@ -1,0 +1,152 @@
+//! Components that are no rubrics, or ask for what no rubric gets: refused when they are loaded, with what to do about it.
+
+use eval_host::sandbox::{LoadRubricError, NotARubric, inspect};
+
+use crate::support::{sandbox, the_next_case_scores};
+
+/// Why loading refuses the bytes, which is what inspecting them says too.
+#[track_caller]
+fn refusal(bytes: &[u8]) -> NotARubric {
+    let refusal = match sandbox().load(bytes) {
+        Err(LoadRubricError::NotARubric(refusal)) => refusal,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(inspect(bytes).refusal.as_ref(), Some(&refusal));
+    the_next_case_scores();
+    refusal
+}
+
+macro_rules! refused {
+    ($($guest:ident: $constant:ident, $test:ident, $message:literal;)*) => { $(
+        pub(crate) mod $guest {
+            #[test]
+            fn $test() {
+                assert_eq!(super::refusal(eval_host_tests::guests::$constant).to_string(), $message);
+            }
+        }
+    )* };
+}
+
+refused! {
+    opens_sockets: OPENS_SOCKETS, every_socket_interface_is_named_and_why_it_is_refused,
+        "the component imports `wasi:sockets/network@0.2.12`, `wasi:sockets/instance-network@0.2.12`, \
+         `wasi:sockets/udp@0.2.12`, `wasi:sockets/udp-create-socket@0.2.12`, `wasi:sockets/tcp@0.2.12`, \
+         `wasi:sockets/tcp-create-socket@0.2.12`, `wasi:sockets/ip-name-lookup@0.2.12`, but a rubric has no \
+         network: score from the case's files and the output; leave out `std::net` and dependencies that open \
+         sockets, and build Python with `componentize-py --stub-wasi`";
+    imports_http: IMPORTS_HTTP, there_is_no_http_either,
+        "the component imports `wasi:http/outgoing-handler@0.2.6`, but a rubric has no network: score from the \
+         case's files and the output; leave out HTTP clients, and build JavaScript with `componentize-js \
+         --disable http --disable fetch-event`";
+    imports_the_unknown: IMPORTS_THE_UNKNOWN, an_unknown_interface_is_never_stubbed,
+        "the component imports `acme:oracle/answers@1.0.0`, but this host knows no such interface: a rubric \
+         imports nothing but WASI 0.2: remove the import from the component's world";
+    imports_newer_wasi: IMPORTS_NEWER_WASI, another_version_of_wasi_is_not_granted,
+        "the component imports `wasi:random/random@0.3.0`, but only version 0.2 of this interface is granted: \
+         build with `cargo build --target wasm32-wasip2`, whose WASI is 0.2";
+    implements_a_newer_minor: IMPLEMENTS_A_NEWER_MINOR, a_newer_minor_of_the_contract_is_named,
+        "the component is made for version 0.2.0 of `eval-host:rubric`, and this host runs 0.1: build it against \
+         this host's `wit/rubric.wit`, or use a host that runs 0.2.0";
+    implements_a_newer_major: IMPLEMENTS_A_NEWER_MAJOR, a_newer_major_of_the_contract_is_named,
+        "the component is made for version 1.0.0 of `eval-host:rubric`, and this host runs 0.1: build it against \
+         this host's `wit/rubric.wit`, or use a host that runs 1.0.0";
+    implements_another_world: IMPLEMENTS_ANOTHER_WORLD, another_world_is_named_by_its_exports,
+        "the component does not implement the world `eval-host:rubric/rubric@0.1.0`: it exports \
+         `wasi:cli/run@0.2.6`, not `eval-host:rubric/scoring@0.1.0`";
+    is_a_core_module: IS_A_CORE_MODULE, a_core_module_is_told_how_to_become_a_component,
+        "this is a core module and not a component: build with `cargo build --target wasm32-wasip2` or `cargo \
+         component build`";
+    uses_threads: USES_THREADS, shared_memory_is_refused,
+        "the component is damaged or uses a WebAssembly proposal that no rubric needs: threads must be enabled \
+         for shared memories (at offset 0x263)";
+    uses_memory64: USES_MEMORY64, large_memories_are_refused,
+        "the component is damaged or uses a WebAssembly proposal that no rubric needs: memory64 must be enabled \
+         for 64-bit memories (at offset 0x263)";
+    uses_relaxed_simd: USES_RELAXED_SIMD, instructions_that_differ_between_machines_are_refused,
+        "the component is damaged or uses a WebAssembly proposal that no rubric needs: relaxed SIMD support is \
+         not enabled (at offset 0x2a5)";
+    uses_exceptions: USES_EXCEPTIONS, exceptions_are_refused,
+        "the component is damaged or uses a WebAssembly proposal that no rubric needs: exceptions proposal not \
+         enabled (at offset 0x26a)";
+}
+
+pub(crate) mod scores_with_other_types {
+    use eval_host::sandbox::LoadRubricError;
+    use eval_host_tests::guests::SCORES_WITH_OTHER_TYPES;
+
+    use crate::support::{sandbox, the_next_case_scores};
+
+    #[test]
+    fn a_score_of_another_type_is_found_before_anything_runs() {
+        let refused = sandbox().load(SCORES_WITH_OTHER_TYPES);
+        assert!(matches!(refused, Err(LoadRubricError::Types(_))), "{refused:?}");
+        the_next_case_scores();
+    }
+}
+
+pub(crate) mod honest {
+    use eval_host::ids::Digest;
+    use eval_host::sandbox::{BinaryKind, Grant, MOST_COMPONENT_BYTES, NotARubric, inspect};
+    use eval_host_tests::guests::HONEST;
+
+    use super::refusal;
+    use crate::support::sandbox;
+
+    #[test]
+    fn a_rubric_is_inspected_without_compiling_it() {
+        let inspection = inspect(HONEST);
+        assert_eq!(inspection.kind, BinaryKind::Component);
+        assert_eq!(inspection.bytes, HONEST.len() as u64);
+        assert_eq!(inspection.digest, Digest::of(HONEST));
+        assert_eq!(inspection.world(), Some("eval-host:rubric/rubric@0.1.0"));
+        assert_eq!(inspection.contract_version.expect("it says").to_string(), "0.1.0");
+        assert_eq!(inspection.exports, ["eval-host:rubric/scoring@0.1.0"]);
+        assert_eq!(inspection.refusal, None);
+    }
+
+    #[test]
+    fn all_that_rust_imports_is_granted() {
+        let inspection = inspect(HONEST);
+        assert!(inspection.imports.len() > 10, "a program of std imports most of WASI");
+        assert!(inspection.imports.iter().all(|import| !matches!(import.grant, Grant::Refused(_))));
+    }
+
+    #[test]
+    fn its_digest_is_that_of_its_bytes() {
+        assert_eq!(sandbox().load(HONEST).expect("it loads").digest(), Digest::of(HONEST));
+    }
+
+    #[test]
+    fn no_byte_of_it_can_be_missing() {
+        for len in [1, 7, 9, 100, HONEST.len() / 2, HONEST.len() - 1] {
+            let refused = refusal(&HONEST[..len]);
+            assert!(matches!(refused, NotARubric::Invalid { .. } | NotARubric::NotWasm), "{len}: {refused}");
+        }
+        assert_eq!(refusal(&HONEST[..8]), NotARubric::OtherWorld { exports: Vec::new() }, "the header alone is valid");
+    }
+
+    #[test]
+    fn an_empty_file_and_random_bytes_are_no_components() {
+        assert_eq!(refusal(b""), NotARubric::Empty);
+        let mut noise = vec![0; 4_096];
+        blake3::Hasher::new().finalize_xof().fill(&mut noise);
+        assert_eq!(refusal(&noise), NotARubric::NotWasm);
+    }
+
+    #[test]
+    fn what_is_over_the_size_limit_is_not_even_parsed() {
+        let mut large = HONEST.to_vec();
+        large.resize(usize::try_from(MOST_COMPONENT_BYTES).expect("64 bits") + 1, 0);
+        assert_eq!(
+            refusal(&large),
+            NotARubric::TooLarge { bytes: MOST_COMPONENT_BYTES + 1, maximum: MOST_COMPONENT_BYTES }
+        );
+    }
+
+    #[test]
+    fn code_that_is_compiled_already_is_refused() {
+        let engine = wasmtime::Engine::default();
+        let compiled = engine.precompile_component(HONEST).expect("it compiles");
+        assert_eq!(refusal(&compiled), NotARubric::Precompiled);
+    }
+}

@@ -1,0 +1,70 @@
+//! The same component, case and output give the same bytes and the same fuel: again, in another process, order, thread and
+//! surrounding, and on another architecture.
+
+pub(crate) mod observes_everything {
+    use std::thread;
+
+    use eval_host::contract::Scored;
+    use eval_host::sandbox::{Backend, Limits, PreparedRubric};
+    use eval_host_tests::guests::OBSERVES_EVERYTHING;
+
+    use crate::support::{Case, WORKERS, ends, prepare, reported, sandbox_on};
+
+    const CASES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+    fn rubric() -> PreparedRubric {
+        prepare(OBSERVES_EVERYTHING, Limits::default())
+    }
+
+    fn observe(rubric: &PreparedRubric) -> Vec<Scored> {
+        CASES.iter().map(|name| Case::named(name).score(rubric, "")).collect()
+    }
+
+    /// The golden file is what makes builds comparable that never meet: debug and release, this machine and another.
+    #[test]
+    fn what_it_sees_is_what_it_has_always_seen() {
+        let scored = ends(OBSERVES_EVERYTHING, "");
+        let seen = reported(&scored).join("\n");
+        let fuel = scored.fuel_used.expect("it returned");
+        insta::assert_snapshot!(format!("{seen}\nfuel {fuel}\npeak {}", scored.peak_memory_bytes), @r#"
+        case 3cc307eef4429e60
+        output 26dfee2018829864
+        files 430c8af93d4b0b7c
+        clocks 99dcb1d2980a03e1
+        random 747539d3c24a938f
+        surroundings 57a11eb0437f8e19
+        addresses 0b333c785bcb1f99
+        floats b3e5815f4419a05c
+        fuel 390332
+        peak 1114112
+        "#);
+    }
+
+    #[test]
+    fn the_order_of_cases_does_not_show() {
+        let rubric = rubric();
+        let forward = observe(&rubric);
+        let mut backward: Vec<Scored> = CASES.iter().rev().map(|name| Case::named(name).score(&rubric, "")).collect();
+        backward.reverse();
+        assert_eq!(forward, backward);
+    }
+
+    #[test]
+    fn cases_that_run_together_do_not_show_to_each_other() {
+        let rubric = rubric();
+        let alone = observe(&rubric);
+        thread::scope(|scope| {
+            let together: Vec<_> = (0..2 * WORKERS).map(|_| scope.spawn(|| observe(&rubric))).collect();
+            for observed in together {
+                assert_eq!(observed.join().expect("no panic"), alone);
+            }
+        });
+    }
+
+    #[test]
+    fn an_interpreter_sees_the_same_as_this_machine() {
+        let interpreter = sandbox_on(Backend::Interpreter);
+        let interpreted = interpreter.load(OBSERVES_EVERYTHING).expect("it loads").prepare(Limits::default());
+        assert_eq!(observe(&interpreted), observe(&rubric()));
+    }
+}

@@ -1,0 +1,163 @@
+//! Guests that take time: their own, the host's, or the wall clock's.
+
+pub(crate) mod loops_forever {
+    use std::time::{Duration, Instant};
+
+    use eval_host::contract::RubricFault;
+    use eval_host::sandbox::RawLimits;
+    use eval_host_tests::guests::LOOPS_FOREVER;
+
+    use crate::support::{Case, ends, limits, prepare, the_next_case_scores};
+
+    #[test]
+    fn it_ends_when_its_fuel_is_used_up_and_all_of_it_counts() {
+        let scored = ends(LOOPS_FOREVER, "");
+        assert_eq!(scored.result, Err(RubricFault::FuelExhausted));
+        assert_eq!(scored.fuel_used, Some(1_000_000_000));
+    }
+
+    #[test]
+    fn the_wall_clock_ends_it_when_it_has_fuel_to_burn_and_then_no_fuel_is_recorded() {
+        let raw = RawLimits { fuel: Some(100_000_000_000), wall_clock_seconds: Some(1), ..RawLimits::default() };
+        let rubric = prepare(LOOPS_FOREVER, limits(raw));
+        let start = Instant::now();
+        let scored = Case::named("clock").score(&rubric, "");
+        assert_eq!(scored.result, Err(RubricFault::Timeout));
+        assert_eq!(scored.fuel_used, None);
+        assert!(start.elapsed() >= Duration::from_secs(1), "a deadline is never early");
+        the_next_case_scores();
+    }
+}
+
+pub(crate) mod loops_at_start {
+    use eval_host::contract::RubricFault;
+    use eval_host::sandbox::RawLimits;
+    use eval_host_tests::guests::LOOPS_AT_START;
+
+    use crate::support::{Case, ends, limits, prepare};
+
+    #[test]
+    fn fuel_covers_what_runs_before_the_first_call() {
+        let scored = ends(LOOPS_AT_START, "");
+        assert_eq!(scored.result, Err(RubricFault::FuelExhausted));
+        assert_eq!(scored.fuel_used, Some(1_000_000_000));
+    }
+
+    #[test]
+    fn so_does_the_wall_clock() {
+        let raw = RawLimits { fuel: Some(100_000_000_000), wall_clock_seconds: Some(1), ..RawLimits::default() };
+        let scored = Case::named("clock").score(&prepare(LOOPS_AT_START, limits(raw)), "");
+        assert_eq!(scored.result, Err(RubricFault::Timeout));
+    }
+}
+
+pub(crate) mod recurses_forever {
+    use eval_host::contract::TrapKind;
+    use eval_host_tests::guests::RECURSES_FOREVER;
+
+    use crate::support::{ends, trap};
+
+    #[test]
+    fn it_runs_out_of_stack_and_no_fuel_is_recorded_because_frames_differ_between_machines() {
+        let scored = ends(RECURSES_FOREVER, "");
+        assert_eq!(scored.result, trap(TrapKind::StackOverflow));
+        assert_eq!(scored.fuel_used, None);
+    }
+}
+
+pub(crate) mod calls_the_host_forever {
+    use eval_host::contract::RubricFault;
+    use eval_host_tests::guests::CALLS_THE_HOST_FOREVER;
+
+    use crate::support::{ends_under, little_fuel};
+
+    /// Host calls take the host's time and hardly any instruction of the guest's: that they end by fuel, within the test's
+    /// patience, is the point.
+    #[test]
+    fn every_kind_of_host_call_is_paid_for_with_fuel() {
+        for call in ["clock", "read", "write", "random", "resize", "list", "walk", "create"] {
+            let scored = ends_under(CALLS_THE_HOST_FOREVER, call, little_fuel());
+            assert_eq!(scored.result, Err(RubricFault::FuelExhausted), "{call}");
+            assert_eq!(scored.fuel_used, Some(50_000_000), "{call}");
+        }
+    }
+}
+
+pub(crate) mod moves_memory_forever {
+    use eval_host::contract::RubricFault;
+    use eval_host_tests::guests::MOVES_MEMORY_FOREVER;
+
+    use crate::support::ends;
+
+    #[test]
+    fn bytes_moved_by_one_instruction_are_paid_for_with_fuel() {
+        for how in ["copy", "fill"] {
+            assert_eq!(ends(MOVES_MEMORY_FOREVER, how).result, Err(RubricFault::FuelExhausted), "{how}");
+        }
+    }
+}
+
+pub(crate) mod sleeps {
+    use std::time::{Duration, Instant};
+
+    use eval_host::contract::TrapKind;
+    use eval_host_tests::guests::SLEEPS;
+
+    use crate::support::{ends, seen, trap};
+
+    #[test]
+    fn an_hour_passes_for_the_guest_alone() {
+        let start = Instant::now();
+        let scored = ends(SLEEPS, "3600");
+        assert!(start.elapsed() < Duration::from_secs(60));
+        for clock in ["monotonic", "wall"] {
+            let elapsed = seen(&scored, clock);
+            assert!((3_600.0..3_600.001).contains(&elapsed), "{clock}: {elapsed}");
+        }
+    }
+
+    #[test]
+    fn more_than_a_day_is_too_much_time() {
+        assert_eq!(ends(SLEEPS, "90000").result, trap(TrapKind::TooMuchTime));
+    }
+}
+
+pub(crate) mod waits_forever {
+    use eval_host::contract::TrapKind;
+    use eval_host_tests::guests::WAITS_FOREVER;
+
+    use crate::support::{ends, perfect, trap};
+
+    #[test]
+    fn a_wait_that_cannot_end_is_a_deadlock() {
+        for how in ["block", "poll"] {
+            assert_eq!(ends(WAITS_FOREVER, how).result, trap(TrapKind::Deadlock), "{how}");
+        }
+    }
+
+    #[test]
+    fn a_wait_for_centuries_is_too_much_time() {
+        assert_eq!(ends(WAITS_FOREVER, "centuries").result, trap(TrapKind::TooMuchTime));
+    }
+
+    #[test]
+    fn a_wait_for_nothing_is_forbidden() {
+        assert_eq!(ends(WAITS_FOREVER, "nothing").result, trap(TrapKind::BadArgument));
+    }
+
+    #[test]
+    fn the_first_of_several_waits_ends_them_all() {
+        assert_eq!(ends(WAITS_FOREVER, "either").result, Ok(perfect()));
+    }
+}
+
+pub(crate) mod spins_on_the_clock {
+    use eval_host_tests::guests::SPINS_ON_THE_CLOCK;
+
+    use crate::support::{ends, seen};
+
+    #[test]
+    fn reading_the_clock_moves_it_so_that_a_busy_wait_ends() {
+        assert_eq!(seen(&ends(SPINS_ON_THE_CLOCK, ""), "turns").to_bits(), 49_999.0_f64.to_bits());
+    }
+}
