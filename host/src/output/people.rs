@@ -35,12 +35,17 @@ impl<W: Write> People<W> {
         Self { out: Steadfast::new(out), style, progress: Progress::default(), elapsed, bar_is_drawn: false }
     }
 
-    /// A line that stays, above the bar if there is one.
-    fn line(&mut self, line: &str) {
+    /// Takes the bar away, before somebody else writes to the same terminal. The next case draws it again.
+    pub(crate) fn make_room(&mut self) {
         if self.bar_is_drawn {
             self.out.text(CLEAR);
             self.bar_is_drawn = false;
         }
+    }
+
+    /// A line that stays, above the bar if there is one.
+    fn line(&mut self, line: &str) {
+        self.make_room();
         self.out.line(line);
     }
 

@@ -11,23 +11,23 @@ use std::time::{Duration, Instant};
 
 use eval_host_tests::{Eval, Workbench};
 
-pub const TASK_CLASS: &str = "vuln-remediation";
+pub(crate) const TASK_CLASS: &str = "vuln-remediation";
 
 /// Long enough for a loaded machine, and short enough that a test which hangs is noticed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A workbench with an agent. The agent is a shell script that finds the case's id in `$id`, and the folder `$desk`, where
 /// the test and its agents can see each other. An agent that is told nothing, because its host died, does nothing.
-pub struct Desk {
+pub(crate) struct Desk {
     workbench: Workbench,
 }
 
 /// What the agents of a test say when they do as they should.
-pub const ANSWER: &str = r#"{"output":{"action":"patch","diff":""},"cost_usd":0.30}"#;
+pub(crate) const ANSWER: &str = r#"{"output":{"action":"patch","diff":""},"cost_usd":0.30}"#;
 
 impl Desk {
     /// `settings` are further lines of `[sut]`.
-    pub fn new(settings: &str, script: &str) -> Self {
+    pub(crate) fn new(settings: &str, script: &str) -> Self {
         let workbench = Workbench::with_bench(env!("CARGO_BIN_EXE_eval-host-under-test"), TASK_CLASS);
         let desk = workbench.path().to_owned();
         let agent = desk.join("agent.sh");
@@ -45,24 +45,24 @@ impl Desk {
         Self { workbench }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.workbench.path()
     }
 
     /// A live run of the first `cases` cases.
-    pub fn live<const N: usize>(&self, cases: usize, args: [&str; N]) -> Eval {
+    pub(crate) fn live<const N: usize>(&self, cases: usize, args: [&str; N]) -> Eval {
         let tmp = self.path().join("tmp");
         fs::create_dir_all(&tmp).expect("a folder for workspaces");
         let limit = format!("--limit={cases}");
         self.workbench.eval(["run", "--task-class", TASK_CLASS, "--live", &limit]).args(args).env("TMPDIR", tmp)
     }
 
-    pub fn eval<const N: usize>(&self, args: [&str; N]) -> Eval {
+    pub(crate) fn eval<const N: usize>(&self, args: [&str; N]) -> Eval {
         self.workbench.eval(args)
     }
 
     /// The names of the first `count` cases.
-    pub fn cases(&self, count: usize) -> Vec<String> {
+    pub(crate) fn cases(&self, count: usize) -> Vec<String> {
         let folder = self.path().join("bench").join(TASK_CLASS).join("cases");
         let mut names: Vec<_> = fs::read_dir(folder)
             .expect("the cases")
@@ -74,18 +74,18 @@ impl Desk {
     }
 
     /// The lines that agents have written to a file on the desk.
-    pub fn lines(&self, name: &str) -> Vec<String> {
+    pub(crate) fn lines(&self, name: &str) -> Vec<String> {
         let text = fs::read_to_string(self.path().join(name)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    pub fn records(&self) -> Vec<PathBuf> {
+    pub(crate) fn records(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path().join(".codegenie/eval/runs")) else { return Vec::new() };
         entries.map(|entry| entry.expect("an entry").path()).collect()
     }
 
     /// Every process whose environment or command line names this desk, but for the test's own.
-    pub fn processes(&self) -> Vec<String> {
+    pub(crate) fn processes(&self) -> Vec<String> {
         let needle = self.path().to_str().expect("UTF-8");
         let is_ours = |pid: &u32| {
             let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
@@ -101,7 +101,7 @@ impl Desk {
 
 /// Waits until something is so.
 #[track_caller]
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < PATIENCE, "waited in vain: {what}");
@@ -110,14 +110,14 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// A run that is going on, killed when it is dropped.
-pub struct Running {
-    pub child: Child,
+pub(crate) struct Running {
+    pub(crate) child: Child,
     stderr: mpsc::Receiver<String>,
     said: Vec<String>,
 }
 
 impl Running {
-    pub fn start(eval: Eval) -> Self {
+    pub(crate) fn start(eval: Eval) -> Self {
         let mut command: Command = eval.into_command();
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("eval-host starts");
         let stderr = BufReader::new(child.stderr.take().expect("piped"));
@@ -128,7 +128,7 @@ impl Running {
 
     /// Waits for a line on stderr that contains `text`.
     #[track_caller]
-    pub fn says(&mut self, text: &str) {
+    pub(crate) fn says(&mut self, text: &str) {
         while !self.said.last().is_some_and(|line| line.contains(text)) {
             match self.stderr.recv_timeout(PATIENCE) {
                 Ok(line) => self.said.push(line),
@@ -137,14 +137,14 @@ impl Running {
         }
     }
 
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         let status = Command::new("kill").args(["-s", name, &pid]).status().expect("kill runs");
         assert!(status.success());
     }
 
     /// Waits for its end: the exit code, stdout, stderr.
-    pub fn end(mut self) -> (Option<i32>, String, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String, String) {
         let mut stdout = String::new();
         let mut pipe = self.child.stdout.take().expect("piped");
         pipe.read_to_string(&mut stdout).expect("UTF-8");

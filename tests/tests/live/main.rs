@@ -4,5 +4,6 @@ mod agents;
 mod cap;
 mod desk;
 mod interruption;
+mod reports;
 mod resume;
 mod shards;

@@ -11,16 +11,18 @@ use super::desk::{ANSWER, Desk, Running, until};
 
 const CASES: usize = 30;
 const KILLS: usize = 20;
+const ARGS: [&str; 4] = ["--max-cost-usd", "100", "-j", "3"];
+const JOURNAL: &str = ".codegenie/eval/journals/vuln-remediation.jsonl";
 
 fn desk() -> Desk {
-    let script = format!(r#"echo "$id" >> "$desk/paid"; sleep 0.1 & wait; echo '{ANSWER}'"#);
+    let script = format!(r#"echo "$id" >> "$desk/paid"; sleep 0.3 & wait; echo '{ANSWER}'"#);
     Desk::new("max_cost_usd_per_case = 0.30", &script)
 }
 
 /// The cases that were in flight when the process died, by the journal.
 fn in_flight(desk: &Desk) -> Vec<String> {
     let mut reserved = Vec::new();
-    for line in desk.lines(".codegenie/eval/journals/vuln-remediation.jsonl") {
+    for line in desk.lines(JOURNAL) {
         // The last line may be torn.
         let Ok(line) = serde_json::from_str::<Value>(&line) else { break };
         let case_id = line["case_id"].as_str().unwrap_or_default().to_owned();
@@ -45,57 +47,48 @@ fn results(desk: &Desk) -> Vec<Value> {
     cases.clone()
 }
 
+/// Moments that differ from kill to kill and are the same in every run of this test.
+fn moments() -> impl Iterator<Item = Duration> {
+    let next =
+        |state: &u64| Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407));
+    let states = std::iter::successors(Some(0x2545_f491_4f6c_dd1d_u64), next);
+    states.skip(1).take(KILLS).map(|state| Duration::from_millis((state >> 33) % 300))
+}
+
+/// Runs until a moment after the run has begun, and kills it then.
+fn run_and_kill(desk: &Desk, moment: Duration) {
+    let begun = desk.lines(JOURNAL).len();
+    let resume: &[&str] = if begun == 0 { &[] } else { &["--resume"] };
+    let mut run = Running::start(desk.live(CASES, ARGS).args(resume));
+    until("the run begins", || desk.lines(JOURNAL).len() > begun);
+    thread::sleep(moment);
+    assert!(run.child.try_wait().expect("a child").is_none(), "it was over before it could be killed");
+    run.signal("KILL");
+}
+
 #[test]
 fn a_run_that_is_killed_again_and_again_pays_for_every_case_once_but_for_what_was_in_flight() {
     let desk = desk();
-    let cap = ["--max-cost-usd", "100", "-j", "3"];
     let mut may_be_paid: BTreeMap<String, usize> = desk.cases(CASES).into_iter().map(|name| (name, 1)).collect();
-    // Moments that differ from kill to kill and are the same in every run of this test.
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    let mut done = false;
-    for kill in 0..KILLS {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let moment = Duration::from_millis(20 + (state >> 33) % 280);
-        let journal = desk.path().join(".codegenie/eval/journals/vuln-remediation.jsonl");
-        let args = if kill == 0 { desk.live(CASES, cap) } else { desk.live(CASES, cap).args(["--resume"]) };
-        let lines_before = desk.lines(".codegenie/eval/journals/vuln-remediation.jsonl").len();
-        let mut run = Running::start(args);
-        // A moment of the run itself, not of its start.
-        until("the run begins", || {
-            desk.lines(".codegenie/eval/journals/vuln-remediation.jsonl").len() > lines_before
-                || run.child.try_wait().expect("a child").is_some()
-        });
-        thread::sleep(moment);
-        if run.child.try_wait().expect("a child").is_some() {
-            done = true;
-            break;
-        }
-        run.signal("KILL");
-        drop(run);
-        assert!(journal.exists() || !desk.records().is_empty());
+    for moment in moments() {
+        run_and_kill(&desk, moment);
         for case in in_flight(&desk) {
             *may_be_paid.entry(case).or_default() += 1;
         }
     }
-    if !done {
-        let _ = desk.live(CASES, cap).args(["--resume"]).run().expect_code(5);
-    }
+    let _ = desk.live(CASES, ARGS).args(["--resume"]).run().expect_code(5);
     assert_eq!(desk.processes(), Vec::<String>::new(), "no agent is left");
+    assert_eq!(fs::read_dir(desk.path().join("tmp")).expect("a folder").count(), 0, "no workspace is left");
     let mut paid: BTreeMap<String, usize> = BTreeMap::new();
     for case in desk.lines("paid") {
         *paid.entry(case).or_default() += 1;
     }
     assert_eq!(paid.len(), CASES, "every case was run");
-    for (case, times) in &paid {
-        assert!(
-            *times <= may_be_paid[case],
-            "{case} was paid for {times} times, and may be {} times",
-            may_be_paid[case]
-        );
-    }
+    let too_often: Vec<_> = paid.iter().filter(|(case, times)| **times > may_be_paid[*case]).collect();
+    assert!(too_often.is_empty(), "{too_often:?}, and may be paid for: {may_be_paid:?}");
     let _ = desk.eval(["verify", "--replay"]).run().expect_code(0);
 
     let undisturbed = self::desk();
-    let _ = undisturbed.live(CASES, cap).run().expect_code(5);
+    let _ = undisturbed.live(CASES, ARGS).run().expect_code(5);
     assert_eq!(results(&desk), results(&undisturbed));
 }

@@ -48,7 +48,7 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
     let cap = cap_left(args.max_cost_usd, &lock)?;
     let store = OpenStore::open(session.places, all_args.trust)?;
     let begun = match begin(session, args, terms.clone(), &store)? {
-        Beginning::Run(begun) => begun,
+        Beginning::Run(begun) => *begun,
         Beginning::AlreadyCommitted { started_at } => {
             let release = lock.release(Usd::ZERO);
             say(&format!("the run of {started_at} is complete, and its record is committed: nothing is left to do"));
@@ -258,7 +258,7 @@ struct Begun {
 
 /// What there is to do.
 enum Beginning {
-    Run(Begun),
+    Run(Box<Begun>),
     AlreadyCommitted { started_at: UtcMillis },
 }
 
@@ -277,14 +277,15 @@ fn begin(session: &Session<'_>, args: &LiveArgs, terms: RunTerms, store: &OpenSt
             if args.resume {
                 return Ok(Beginning::AlreadyCommitted { started_at: found.header.started_at });
             }
-            return start(session, &place, terms, store).map(Beginning::Run);
+            return start(session, &place, terms, store).map(Box::new).map(Beginning::Run);
         }
     }
     match (found, args.resume) {
         (Some(earlier), true) => {
             check_terms(&earlier, &terms)?;
             let journal = place.go_on(&earlier, boot_id()).map_err(|error| failed(&error))?;
-            Ok(Beginning::Run(Begun { journal, header: earlier.header.clone(), earlier: Some(earlier) }))
+            let begun = Begun { journal, header: earlier.header.clone(), earlier: Some(earlier) };
+            Ok(Beginning::Run(Box::new(begun)))
         }
         (None, true) => {
             Err(Problem::new(Exit::UsageOrCap, format!("there is no run of `{}` to resume", terms.task_class))
@@ -295,7 +296,7 @@ fn begin(session: &Session<'_>, args: &LiveArgs, terms: RunTerms, store: &OpenSt
                 let aside = place.set_aside(&found.header.started_at.basic()).map_err(|error| failed(&error))?;
                 abandoned(&found, &aside);
             }
-            start(session, &place, terms, store).map(Beginning::Run)
+            start(session, &place, terms, store).map(Box::new).map(Beginning::Run)
         }
     }
 }

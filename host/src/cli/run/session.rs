@@ -153,6 +153,7 @@ impl Session<'_> {
         let mut json_lines = JsonLines::new(io::stdout());
         let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
         let mut emit = |event: &Event<'_>| {
+            people.make_room();
             json_lines.event(event);
             people.event(event);
         };
@@ -203,6 +204,7 @@ impl Session<'_> {
         let mut json_lines = JsonLines::new(io::stdout());
         let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
         let mut emit = |event: &Event<'_>| {
+            people.make_room();
             json_lines.event(event);
             people.event(event);
             if let Event::Answered(answer) = event {

@@ -1,0 +1,164 @@
+//! What a run says, and to whom: terminals that are narrow, dumb or gone, JUnit for CI, a summary page.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::desk::{ANSWER, Desk, TASK_CLASS};
+
+/// Runs a command line of this desk below a pseudo-terminal of so many columns, and gives what the terminal was sent.
+fn on_terminal(desk: &Desk, columns: u16, term: &str, args: &str) -> (i32, String) {
+    const SCRIPT: &str = r"
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[2], sys.argv[2:])
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, int(sys.argv[1]), 0, 0))
+out = b''
+while True:
+    try:
+        piece = os.read(fd, 65536)
+    except OSError:
+        break
+    if not piece:
+        break
+    out += piece
+_, status = os.waitpid(pid, 0)
+sys.stdout.buffer.write(out)
+sys.exit(os.waitstatus_to_exitcode(status))
+";
+    // The terminal has its size before the program looks at it: the shell waits until that is so.
+    let shell = format!(
+        "until test \"$(stty size)\" = '24 {columns}'; do :; done; exec {} run --task-class {TASK_CLASS} {args}",
+        env!("CARGO_BIN_EXE_eval-host-under-test")
+    );
+    let output = Command::new("python3")
+        .args(["-c", SCRIPT, &columns.to_string(), "sh", "-c", &shell])
+        .current_dir(desk.path())
+        .env("HOME", desk.path().join("home"))
+        .env("TERM", term)
+        .env_remove("CI")
+        .env_remove("NO_COLOR")
+        .output()
+        .expect("python3 runs");
+    (output.status.code().expect("a code"), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The same, of three cases that pass, with a store of its own.
+#[track_caller]
+fn passes_on_terminal(columns: u16, term: &str) -> String {
+    let desk = Desk::new("", "");
+    let (code, shown) = on_terminal(&desk, columns, term, "--limit=3");
+    assert_eq!((code, desk.records().len()), (0, 1), "{shown}");
+    shown
+}
+
+#[test]
+fn a_terminal_gets_colours_and_a_bar() {
+    let shown = passes_on_terminal(100, "xterm");
+    assert!(shown.contains("] 3/3 $") && shown.contains("\x1b[32mpass\x1b[0m"), "{shown}");
+}
+
+#[test]
+fn a_narrow_terminal_gets_a_bar_that_fits() {
+    let shown = passes_on_terminal(20, "xterm");
+    let drawn = shown.split("\r\x1b[2K").filter_map(|rest| rest.split(['\r', '\n']).next());
+    let bars: Vec<_> = drawn.filter(|text| text.contains("/3") && !text.contains("pass")).collect();
+    assert!(bars.iter().any(|bar| bar.contains("3/3")), "{shown}");
+    assert!(bars.iter().all(|bar| bar.chars().count() < 20), "{bars:?}");
+}
+
+#[test]
+fn a_dumb_terminal_gets_plain_lines() {
+    let shown = passes_on_terminal(80, "dumb");
+    assert!(shown.contains("[3/3] pass") && !shown.contains('\x1b'), "{shown}");
+}
+
+#[test]
+fn whoever_reads_stdout_may_be_gone_and_the_record_is_there() {
+    for (redirection, code) in [(">&-", 0), (">/dev/full", 1), ("2>&-", 0), (">&- 2>&-", 0), ("2>/dev/full", 0)] {
+        let desk = Desk::new("", "");
+        let binary = env!("CARGO_BIN_EXE_eval-host-under-test");
+        let line = format!("exec {binary} run --task-class {TASK_CLASS} --limit=3 {redirection}");
+        let output = Command::new("sh")
+            .args(["-c", &line])
+            .current_dir(desk.path())
+            .env("HOME", desk.path().join("home"))
+            .env_remove("CI")
+            .output()
+            .expect("sh runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{redirection}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{redirection}: {stderr}");
+        assert_eq!(desk.records().len(), 1, "{redirection}");
+    }
+}
+
+/// Installs the package once, away from whatever the machine has, and gives the interpreter that finds it.
+fn python_with(package: &str) -> std::path::PathBuf {
+    let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join(package);
+    let python = venv.join("bin/python");
+    let has_package = || Command::new(&python).args(["-c", "import junitparser"]).status().is_ok_and(|ok| ok.success());
+    if !has_package() {
+        let made = Command::new("python3").args(["-m", "venv"]).arg(&venv).status().expect("python3 runs");
+        assert!(made.success(), "a virtual environment is made");
+        let installed = Command::new(&python).args(["-m", "pip", "install", "--quiet", package]).status();
+        assert!(installed.expect("pip runs").success(), "{package} is installed");
+    }
+    python
+}
+
+#[test]
+fn the_junit_file_is_read_by_an_independent_parser() {
+    let noise = r#"i=1; while test $i -lt 128; do printf "\\$(printf %03o $i)" >&2; i=$((i + 1)); done; printf '\377\376 ]]> <&"' >&2"#;
+    let script =
+        format!("{noise}\ncase \"$id\" in \"$(sed -n 1p \"$desk/cases\")\") exit 3 ;; *) echo '{ANSWER}' ;; esac");
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
+    fs::write(desk.path().join("cases"), desk.cases(4).join("\n")).expect("the cases");
+    let summary = desk.path().join("summary.md");
+    let run = desk.live(4, ["--junit", "junit.xml", "--max-cost-usd", "1.00", "-j", "1"]);
+    let _ = run.env("GITHUB_STEP_SUMMARY", &summary).run().expect_code(2);
+    const READ: &str = r"
+import json, sys
+from junitparser import JUnitXml
+def kind(case):
+    return [type(result).__name__ for result in case.result]
+xml = JUnitXml.fromfile(sys.argv[1])
+cases = [(case.name, kind(case), '\\u{1b}' in (case.system_err or '')) for suite in xml for case in suite]
+print(json.dumps([xml.tests, xml.failures, xml.errors, xml.skipped, cases]))
+";
+    let output =
+        Command::new(python_with("junitparser")).args(["-c", READ]).arg(desk.path().join("junit.xml")).output();
+    let output = output.expect("the parser runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let names = desk.cases(4);
+    assert_eq!(
+        read,
+        serde_json::json!([
+            4,
+            2,
+            1,
+            1,
+            [
+                [names[0], ["Error"], true],
+                [names[1], ["Failure"], true],
+                [names[2], ["Failure"], true],
+                [names[3], ["Skipped"], false],
+            ]
+        ])
+    );
+    let summary = fs::read_to_string(summary).expect("a summary");
+    assert!(summary.contains("| 4 | 0 | 0.0"), "{summary}");
+    assert!(summary.contains("**Aborted:** the cost cap left out 1 cases."), "{summary}");
+    assert!(summary.contains("`harness_error: exit_status: exit status 3`"), "{summary}");
+}
+
+#[test]
+fn completions_and_the_man_page_come_from_the_command_line() {
+    let desk = Desk::new("", "");
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(desk.eval(["completions", shell]).run().expect_code(0).stdout.contains("task-class"), "{shell}");
+    }
+    assert!(desk.eval(["man"]).run().expect_code(0).stdout.contains(".TH eval-host"));
+}
