@@ -27,12 +27,12 @@ impl Dockerfile {
     pub(crate) fn parse(text: &str) -> Self {
         let mut dockerfile = Self { head: Vec::new(), stages: Vec::new() };
         for instruction in instructions(text) {
-            match dockerfile.stages.last_mut() {
-                _ if instruction.keyword == "FROM" => {
-                    dockerfile.stages.push(Stage { from: instruction, body: Vec::new() });
-                }
-                Some(stage) => stage.body.push(instruction),
-                None => dockerfile.head.push(instruction),
+            if instruction.keyword == "FROM" {
+                dockerfile.stages.push(Stage { from: instruction, body: Vec::new() });
+            } else if let Some(stage) = dockerfile.stages.last_mut() {
+                stage.body.push(instruction);
+            } else {
+                dockerfile.head.push(instruction);
             }
         }
         dockerfile

@@ -81,24 +81,21 @@ fn wants_shell(files: &Files) -> bool {
 
 fn migrate(mut dockerfile: Dockerfile, chosen: &[Choice<'_>], images: &Images, files: &Files) -> String {
     let static_program = chosen.last().and_then(|choice| choice.variant).is_some_and(|variant| variant.libc == "none");
-    let last = chosen.len() - 1;
+    let is_single = chosen.len() == 1;
     let mut split = None;
     for (index, (stage, choice)) in dockerfile.stages.iter_mut().zip(chosen).enumerate() {
         let Some(variant) = choice.variant else { continue };
-        let old_image = stage.image();
+        if is_single {
+            split = stage::split_off_build(stage, images);
+        }
         stage.stand_on(&choice.reference);
-        if index < last {
+        if index + 1 < chosen.len() {
             stage::rewrite_build(stage, variant, images, static_program);
-            continue;
+        } else {
+            let python = split.as_ref().and_then(|split| split.python.as_deref());
+            stage::rewrite_runtime(stage, variant, python, files);
         }
-        if last == 0 {
-            split = stage::split_off_build(stage, &images::family(&old_image, false), images);
-        }
-        let python = split.as_ref().and_then(|(_, python)| python.clone());
-        stage::rewrite_runtime(stage, variant, python.as_deref(), files);
     }
-    if let Some((build, _)) = split {
-        dockerfile.stages.insert(0, build);
-    }
+    dockerfile.stages.splice(0..0, split.map(|split| split.build));
     dockerfile.to_string()
 }

@@ -2,7 +2,7 @@
 
 use crate::command;
 use crate::dockerfile::{Instruction, Stage};
-use crate::images::{Images, Variant, is_root};
+use crate::images::{Images, Variant, family, is_root};
 use crate::packages;
 use crate::shared::Files;
 
@@ -24,43 +24,54 @@ pub(crate) fn rewrite_build(stage: &mut Stage, variant: &Variant, images: &Image
     stage.body = root.into_iter().chain(body.into_iter().filter_map(rewrite)).collect();
 }
 
-/// Moves what a single stage installs to a build stage of its own, and copies the result back. Gives the build stage, and the
-/// interpreter of the virtual environment if there is one.
-pub(crate) fn split_off_build(stage: &mut Stage, family: &str, images: &Images) -> Option<(Stage, Option<String>)> {
+/// What a single stage used to do itself.
+pub(crate) struct SplitOff {
+    pub(crate) build: Stage,
+    /// The interpreter of the virtual environment, if there is one.
+    pub(crate) python: Option<String>,
+}
+
+/// Moves what a single stage installs to a build stage of its own, and copies the result back.
+pub(crate) fn split_off_build(stage: &mut Stage, images: &Images) -> Option<SplitOff> {
     let builds = |instruction: &Instruction| {
         instruction.keyword == "RUN" && !packages::without_preparation(&instruction.arguments).is_empty()
     };
-    let last = stage.body.iter().rposition(builds)?;
-    let image = images.named(family)?;
+    let image = images.named(&family(&stage.image(), false))?;
     let tag = image.development()?.tags.first()?;
-    let folder = working_folder(&stage.body[..last]);
-    let command = packages::without_preparation(&stage.body[last].arguments);
-    let venv = command.starts_with("pip ").then(|| format!("{folder}/venv"));
+    let after = stage.body.iter().rposition(builds)? + 1;
+    let rest = stage.body.split_off(after);
+    let install = packages::without_preparation(&stage.body.pop()?.arguments);
+    let folder = working_folder(&stage.body);
 
     let mut body = vec![Instruction::new("USER", "root")];
-    let needed =
-        |instruction: &&Instruction| matches!(instruction.keyword.as_str(), "WORKDIR" | "ARG" | "COPY" | "RUN");
-    for instruction in stage.body[..=last].iter().filter(needed).filter(|instruction| !comes_from(instruction)) {
-        let instruction = instruction.clone();
-        body.extend(match instruction.keyword.as_str() {
-            "RUN" => changed_run(instruction.clone(), &packages::without_preparation(&instruction.arguments)),
-            _ => Some(instruction),
-        });
-    }
-    if let Some(venv) = &venv {
-        let install = body.pop().map(|run| run.arguments).unwrap_or_default();
-        body.push(Instruction::new("RUN", &format!("python -m venv {venv} && {venv}/bin/{install}")));
-    }
-    body.push(Instruction::blank());
+    body.extend(stage.body.iter().filter_map(needed_to_build));
+    let venv = install.starts_with("pip ").then(|| format!("{folder}/venv"));
+    let (install, product) = match &venv {
+        Some(venv) => (format!("python -m venv {venv} && {venv}/bin/{install}"), venv.clone()),
+        None => (install.clone(), product(&install, &folder)),
+    };
+    body.extend([Instruction::new("RUN", &install), Instruction::blank()]);
 
-    let product = venv.clone().unwrap_or_else(|| product(&command, &folder));
-    let back = Instruction::new("COPY", &format!("--from=build {product} {product}"));
-    let rest = stage.body.split_off(last + 1);
-    stage.body.pop();
     stage.body.retain(|instruction| instruction.keyword != "RUN" && !comes_from(instruction));
-    stage.body.extend([back].into_iter().chain(rest));
+    stage.body.push(Instruction::new("COPY", &format!("--from=build {product} {product}")));
+    stage.body.extend(rest);
     let from = Instruction::new("FROM", &format!("{}:{tag} AS build", image.name));
-    Some((Stage { from, body }, venv.map(|venv| format!("{venv}/bin/python"))))
+    Some(SplitOff { build: Stage { from, body }, python: venv.map(|venv| format!("{venv}/bin/python")) })
+}
+
+/// The part of an instruction that has a bearing on what is installed. What comes from another image is not needed: the
+/// development variants have their tools.
+fn needed_to_build(instruction: &Instruction) -> Option<Instruction> {
+    let instruction = instruction.clone();
+    match instruction.keyword.as_str() {
+        "WORKDIR" | "ARG" => Some(instruction),
+        "COPY" => (!comes_from(&instruction)).then_some(instruction),
+        "RUN" => {
+            let commands = packages::without_preparation(&instruction.arguments);
+            changed_run(instruction, &commands)
+        }
+        _ => None,
+    }
 }
 
 /// What a command leaves behind that the service needs: a folder that is known, or all of the working folder.

@@ -30,36 +30,45 @@ fn rewrite_direct(ecosystem: Ecosystem, text: &str, before: &str, version: &str)
 }
 
 fn rewrite_line(ecosystem: Ecosystem, line: &str, before: &str, version: &str) -> String {
-    let asks = line.trim_start().starts_with(before);
-    match requirement_in(line, before).filter(|requirement| asks && !admits(ecosystem, requirement, version)) {
-        Some(requirement) => line.replacen(requirement, &format!("{}{version}", operator(requirement)), 1),
+    let requirement = requirement_in(line, before).filter(|requirement| !requirement.admits(ecosystem, version));
+    match requirement {
+        Some(Requirement { text, operator, .. }) => line.replacen(text, &format!("{operator}{version}"), 1),
         None => line.to_owned(),
     }
 }
 
-/// The text of the requirement: the first string after the name, or the one that is called `version`.
-fn requirement_in<'a>(line: &'a str, before: &str) -> Option<&'a str> {
-    let (_, after) = line.split_once(before)?;
+/// One operator and one version. Anything more complicated is left alone.
+struct Requirement<'a> {
+    text: &'a str,
+    operator: &'a str,
+    bound: Version,
+}
+
+/// The requirement on a line: the first string after the name, or the one that is called `version`.
+fn requirement_in<'a>(line: &'a str, before: &str) -> Option<Requirement<'a>> {
+    let after = line.trim_start().strip_prefix(before)?;
     let after = after.split_once("version = ").map_or(after, |(_, after)| after);
-    after.trim_start_matches('"').split('"').next()
+    let text = after.trim_start_matches('"').split('"').next()?;
+    let (operator, version) = text.split_at(text.find(|c: char| c.is_ascii_digit())?);
+    let is_version =
+        version.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')) && !version.contains('x');
+    is_version.then(|| Requirement { text, operator: operator.trim(), bound: Version::parse(version) })
 }
 
-fn operator(requirement: &str) -> &str {
-    &requirement[..requirement.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(0)]
-}
-
-/// Whether a requirement of one operator and one version admits a version. Anything more complicated is taken to.
-fn admits(ecosystem: Ecosystem, requirement: &str, version: &str) -> bool {
-    let bound = Version::parse(requirement.trim_start_matches(operator(requirement)));
-    let version = Version::parse(version);
-    let up_to =
-        |places: usize| version >= bound && (0..places).all(|place| version.number(place) == bound.number(place));
-    match operator(requirement).trim() {
-        "" if ecosystem == Ecosystem::Npm => version == bound,
-        "=" => version == bound,
-        "~" => up_to(2),
-        // The first number that is not zero must stay.
-        "^" | "" => up_to(1 + (0..2).take_while(|place| bound.number(*place) == 0).count()),
-        _ => true,
+impl Requirement<'_> {
+    fn admits(&self, ecosystem: Ecosystem, version: &str) -> bool {
+        let version = Version::parse(version);
+        let same = |places: usize| (0..places).all(|place| version.number(place) == self.bound.number(place));
+        match self.operator {
+            "" if ecosystem == Ecosystem::Npm => version == self.bound,
+            "=" => version == self.bound,
+            "~" => version >= self.bound && same(2),
+            // Everything up to the first number that is not zero must stay.
+            "^" | "" => {
+                let zeros = (0..2).take_while(|place| self.bound.number(*place) == 0).count();
+                version >= self.bound && same(zeros + 1)
+            }
+            _ => true,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! One order of versions for every ecosystem: numbers first, then whatever follows them, with pre-releases before the release.
-//! It is right for the versions that most packages use, and for no ecosystem's corner cases.
+//! It is right for the versions that most packages use, and for no ecosystem's corner cases: `1.0.post1` and `5.3.18.RELEASE` are
+//! pre-releases to it.
 
 use std::cmp::Ordering;
 

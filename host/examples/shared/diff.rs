@@ -34,10 +34,10 @@ fn compare<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
     let common = common_lengths(&old, &new);
     let (mut i, mut j, mut lines) = (0, 0, Vec::new());
     while i < old.len() || j < new.len() {
-        if i < old.len() && j < new.len() && old[i] == new[j] {
+        if i < old.len() && old.get(i) == new.get(j) {
             lines.push(Line::Kept(old[i]));
             (i, j) = (i + 1, j + 1);
-        } else if i < old.len() && common[i + 1][j] >= common[i][(j + 1).min(new.len())] || j == new.len() {
+        } else if j == new.len() || (i < old.len() && common[i + 1][j] >= common[i][j + 1]) {
             lines.push(Line::Removed(old[i]));
             i += 1;
         } else {
@@ -50,7 +50,7 @@ fn compare<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
 
 /// `lengths[i][j]` is the length of the longest common subsequence of `old[i..]` and `new[j..]`.
 fn common_lengths(old: &[&str], new: &[&str]) -> Vec<Vec<usize>> {
-    let mut lengths = vec![vec![0; new.len() + 1]; old.len() + 2];
+    let mut lengths = vec![vec![0; new.len() + 1]; old.len() + 1];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {
             lengths[i][j] = match old[i] == new[j] {
