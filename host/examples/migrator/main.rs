@@ -30,10 +30,10 @@ fn answer(files: &Files) -> Fallible<Answer> {
     let Some(chosen) = choose(&dockerfile, &images) else {
         return Ok(decline("no_equivalent_image", "an image of the Dockerfile has no counterpart in images.toml"));
     };
+    let last = chosen.last().ok_or("the Dockerfile has no stage")?;
     if chosen.iter().zip(&dockerfile.stages).all(|(choice, stage)| is_migrated(choice, stage)) {
         return Ok(decline("already_migrated", "every stage stands on the image that it should stand on"));
     }
-    let last = chosen.last().ok_or("the Dockerfile has no stage")?;
     if last.variant.is_some_and(|variant| variant.shells.is_empty()) && wants_shell(files) {
         return Ok(decline("needs_shell_at_runtime", "the code starts a shell, and the image has none"));
     }

@@ -38,12 +38,18 @@ impl Reference {
         folders.map(by_id).collect()
     }
 
-    /// Replays a set of cassettes, all of which must be there and made for the input that the cases have.
-    fn replay(&self, cassettes: &Path) -> Ended {
+    /// Replays a set of cassettes, or the cases' own. All must be there, and made for the input that the cases have.
+    fn replay(&self, cassettes: Option<&Path>) -> Ended {
         let workbench = Workbench::with_bench(BINARY, self.task_class);
         let task_class = format!("--task-class={}", self.task_class);
-        let cassettes = cassettes.to_str().expect("UTF-8");
-        workbench.eval(["run", &task_class, "--strict-cassettes", "--cassettes", cassettes]).run()
+        let run = workbench.eval(["run", &task_class, "--strict-cassettes"]);
+        run.args(cassettes.map(|folder| format!("--cassettes={}", folder.display()))).run()
+    }
+
+    /// The section of the bench's README that shows what was measured.
+    fn published_results(&self) -> String {
+        let readme = fs::read_to_string(self.bench().join("README.md")).expect("a README");
+        readme.split_once("\n## Results\n").expect("a section `Results`").1.to_owned()
     }
 
     /// What the agent says of a case, verbatim.
@@ -84,24 +90,40 @@ fn passed(case: &Value) -> bool {
     case["score"]["passed"].as_bool().expect("a verdict")
 }
 
+/// The row of a README's results for a run.
+fn row(answers: &str, ended: &Ended) -> String {
+    let aggregate = ended.line("aggregate");
+    let (passed, mean) = (&aggregate["passed_count"], aggregate["mean_score"].as_f64().expect("a mean"));
+    format!("| {answers} | {passed} of {} | {mean:.3} |", ended.lines("case").len())
+}
+
 #[test]
-fn a_reference_agent_passes_some_cases_and_fails_others_as_its_bench_says() {
+fn a_reference_agent_passes_some_cases_and_fails_others() {
     for reference in &REFERENCES {
-        let ended = reference.replay(&reference.bench().join("cassettes-reference")).expect_code(5);
+        let ended = reference.replay(Some(&reference.bench().join("cassettes-reference"))).expect_code(5);
         let cases = ended.lines("case");
         assert_eq!(cases.len(), reference.cases().len());
         assert!(cases.iter().all(|case| case["outcome"] == "scored"), "{}", ended.stdout);
         let passed = cases.iter().filter(|case| passed(case)).count();
         assert!(0 < passed && passed < cases.len(), "{passed} of {}", cases.len());
+    }
+}
 
-        let readme = fs::read_to_string(reference.bench().join("README.md")).expect("a README");
-        let results = readme.split_once("\n## Results\n").expect("a section `Results`").1;
-        let mut rows = vec![format!("| reference agent | {passed} of {} |", cases.len())];
-        rows.push(format!("| solved examples | {0} of {0} |", cases.len()));
-        rows.extend(failure_modes(&cases).iter().map(|(mode, count)| format!("| `{mode}` | {count} |")));
+#[test]
+fn the_results_that_a_bench_publishes_are_the_ones_that_it_gives() {
+    for reference in &REFERENCES {
+        let solved = reference.replay(None).expect_code(0);
+        let recorded = reference.replay(Some(&reference.bench().join("cassettes-reference"))).expect_code(5);
+        let cases = recorded.lines("case");
+        let modes = failure_modes(&cases);
+        let mut rows = vec![row("solved examples", &solved), row("reference agent", &recorded)];
+        rows.extend(modes.iter().map(|(mode, count)| format!("| `{mode}` | {count} |")));
+        let results = reference.published_results();
         for row in rows {
             assert!(results.contains(&row), "{}: the README's results lack the row {row}", reference.task_class);
         }
+        let published = results.lines().filter(|line| line.starts_with("| `")).count();
+        assert_eq!(published, modes.len(), "{}: the README shows modes that do not occur", reference.task_class);
     }
 }
 
@@ -136,7 +158,7 @@ fn an_empty_answer_to_every_case_passes_no_positive_case() {
                 cassette["output"] = output.clone();
                 fs::write(cassettes.path().join(format!("{case_id}.json")), cassette.to_string()).expect("a cassette");
             }
-            let ended = reference.replay(cassettes.path()).expect_code(5);
+            let ended = reference.replay(Some(cassettes.path())).expect_code(5);
             let positive: Vec<_> =
                 ended.lines("case").into_iter().filter(|case| is_positive(reference, case)).collect();
             assert!(positive.len() >= 10, "{}", positive.len());
