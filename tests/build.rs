@@ -84,10 +84,7 @@ fn text_guests(guests: &Path, out: &Path) -> Components {
 
 fn constants(components: &Components) -> String {
     let constant = |(name, path): (&String, &PathBuf)| {
-        format!(
-            "/// `tests/guests`: `{name}`.\npub const {}: &[u8] = include_bytes!({path:?});\n",
-            name.to_uppercase()
-        )
+        format!("/// `tests/guests`: `{name}`.\npub const {}: &[u8] = include_bytes!({path:?});\n", name.to_uppercase())
     };
     let names: String = components.keys().map(|name| format!("            {name}\n")).collect();
     format!(

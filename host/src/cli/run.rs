@@ -98,7 +98,7 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
     }
 }
 
-fn open_bench_root(places: &Places) -> Result<Folder, Problem> {
+pub(super) fn open_bench_root(places: &Places) -> Result<Folder, Problem> {
     Folder::open_ambient(&places.bench_root).map_err(|error| {
         let what = format!("the bench root {error}");
         Problem::new(Exit::UsageOrCap, what)
