@@ -16,6 +16,8 @@
 //! `renameat2`, `syncfs` and `O_PATH`.
 
 mod dir;
+#[cfg(test)]
+mod faults;
 mod finish;
 mod intake;
 mod lock;
