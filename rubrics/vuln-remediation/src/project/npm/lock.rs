@@ -187,7 +187,7 @@ impl Lock {
 
 /// How many combinations of a place and the overrides on the way to it are followed. Real trees have few for each place;
 /// a made-up one can have one for every subset of its overrides.
-const STATES: usize = 2_000;
+const STATES: usize = 1_000;
 
 /// A walk over the tree, with a list of what is still to be looked at: a lock file may be deeper than the stack.
 struct Walk<'a> {
