@@ -35,8 +35,8 @@ fn lie(output: &HarnessOutput) -> BenchScore {
         "host-mode" => with_modes(output, false, &["rubric_fuel_exhausted"]),
         "control-mode" => with_modes(output, false, &["mode\u{1b}[2J"]),
         "blocked-and-passed" => with_modes(output, true, &["cve_still_present"]),
-        "other-cost" => BenchScore { cost_usd: 0.0, ..perfect(output) },
-        "other-duration" => BenchScore { duration_seconds: 0.0, ..perfect(output) },
+        "other-cost" => BenchScore { cost_usd: output.cost_usd + 1.0, ..perfect(output) },
+        "other-duration" => BenchScore { duration_seconds: output.duration_seconds + 1.0, ..perfect(output) },
         other => panic!("no such lie: {other}"),
     }
 }

@@ -2,13 +2,14 @@
 //! surrounding, and on another architecture.
 
 pub(crate) mod observes_everything {
+    use std::process::Command;
     use std::thread;
 
     use eval_host::contract::Scored;
     use eval_host::sandbox::{Backend, Limits, PreparedRubric};
     use eval_host_tests::guests::OBSERVES_EVERYTHING;
 
-    use crate::support::{Case, WORKERS, ends, prepare, reported, sandbox_on};
+    use crate::support::{Case, WORKERS, again_in_a_process, ends, prepare, reported, sandbox_on};
 
     const CASES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
@@ -38,6 +39,19 @@ pub(crate) mod observes_everything {
         fuel 390332
         peak 1114112
         "#);
+    }
+
+    #[test]
+    fn another_process_in_other_surroundings_sees_it_too() {
+        let test = "sameness::observes_everything::what_it_sees_is_what_it_has_always_seen";
+        for (zone, language, directory) in [("Pacific/Chatham", "tr_TR.UTF-8", "/"), ("UTC", "C", "/proc")] {
+            again_in_a_process(test, |program| {
+                let mut command = Command::new(program);
+                command.env_clear().current_dir(directory);
+                command.envs([("TZ", zone), ("LC_ALL", language), ("SECRET", "nobody's business")]);
+                command
+            });
+        }
     }
 
     #[test]

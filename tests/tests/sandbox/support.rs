@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::num::NonZeroU32;
+use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 use eval_host::contract::{
@@ -134,11 +136,29 @@ pub(crate) fn the_host_stays_small() {
     assert!(kibibytes << 10 <= PEAK_BYTES_MAX, "this process has had {kibibytes} KiB");
 }
 
+/// The number of a CPU that this process may use, to pin another to.
+pub(crate) fn first_allowed_cpu() -> String {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux says");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("Linux says");
+    allowed.trim().split([',', '-']).next().expect("at least one").to_owned()
+}
+
 /// The bytes that this process has caused to be written to disks.
 pub(crate) fn bytes_written_to_disk() -> u64 {
     let io = fs::read_to_string("/proc/self/io").expect("Linux says");
     let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: ")).expect("Linux says");
     written.parse().expect("a number")
+}
+
+/// Runs one test of this program again, in a process of its own that `around` puts it into.
+#[track_caller]
+pub(crate) fn again_in_a_process(test: &str, around: impl FnOnce(&Path) -> Command) -> String {
+    let program = std::env::current_exe().expect("a test is a program");
+    let output = around(&program).args(["--exact", test, "--nocapture"]).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{complained}");
+    said
 }
 
 pub(crate) fn perfect() -> RawScore {
