@@ -31,6 +31,7 @@ pub(crate) mod loops_forever {
     }
 
     #[test]
+    #[expect(clippy::print_stdout, reason = "how far past its deadline a guest ran is for whoever asks to see it")]
     fn other_cases_score_while_it_spins() {
         let raw = RawLimits { fuel: Some(100_000_000_000), wall_clock_seconds: Some(1), ..RawLimits::default() };
         let rubric = prepare(LOOPS_FOREVER, limits(raw));
@@ -64,7 +65,6 @@ pub(crate) mod loops_forever {
             command
         });
         assert!(said.contains("past its deadline"), "{said}");
-        println!("{said}");
     }
 }
 
