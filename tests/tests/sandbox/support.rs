@@ -75,6 +75,29 @@ impl Case {
         }
     }
 
+    /// A case as it lies in a bench of this repository.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        let text = fs::read_to_string(folder.join("case.toml")).expect("a case has one");
+        let fields: toml::Table = toml::from_str(&text).expect("it is TOML");
+        let field = |name: &str| fields[name].as_str().expect("a text").to_owned();
+        let mut files = CaseFiles::new();
+        for below in ["input", "expected"] {
+            read_below(folder, below, &mut files);
+        }
+        Self {
+            case: BenchCase {
+                case_id: field("case_id").parse().expect("a slug"),
+                task_class: field("task_class").parse().expect("a slug"),
+                disposition: fields["disposition"].clone().try_into().expect("a disposition"),
+                difficulty: fields["difficulty"].clone().try_into().expect("a difficulty"),
+                source: fields["source"].clone().try_into().expect("a source"),
+                added_at: field("added_at").parse().expect("a date"),
+            },
+            digest: Digest::of(text.as_bytes()),
+            files: Arc::new(files),
+        }
+    }
+
     pub(crate) fn files(&self) -> &CaseFiles {
         &self.files
     }
@@ -91,6 +114,19 @@ impl Case {
             output_json,
             meter: METER,
         })
+    }
+}
+
+fn read_below(folder: &Path, below: &str, files: &mut CaseFiles) {
+    let Ok(entries) = fs::read_dir(folder.join(below)) else { return };
+    for entry in entries {
+        let entry = entry.expect("a directory entry");
+        let path = format!("{below}/{}", entry.file_name().to_str().expect("a plain name"));
+        if entry.file_type().expect("its kind").is_dir() {
+            read_below(folder, &path, files);
+        } else {
+            files.insert(path.into(), fs::read(entry.path()).expect("a readable file").into());
+        }
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) mod loops_forever {
     }
 
     #[test]
+    #[expect(clippy::print_stdout, reason = "how far past its deadline a guest ran is for whoever asks to see it")]
     fn other_cases_score_while_it_spins() {
         let raw = RawLimits { fuel: Some(100_000_000_000), wall_clock_seconds: Some(1), ..RawLimits::default() };
         let rubric = prepare(LOOPS_FOREVER, limits(raw));
@@ -64,7 +65,6 @@ pub(crate) mod loops_forever {
             command
         });
         assert!(said.contains("past its deadline"), "{said}");
-        println!("{said}");
     }
 }
 
@@ -105,20 +105,40 @@ pub(crate) mod recurses_forever {
 }
 
 pub(crate) mod calls_the_host_forever {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
     use eval_host::contract::RubricFault;
+    use eval_host::sandbox::RawLimits;
     use eval_host_tests::guests::CALLS_THE_HOST_FOREVER;
 
-    use crate::support::{ends_under, little_fuel};
+    use crate::support::{Case, ends_under, limits, little_fuel, prepare};
+
+    const CALLS: [&str; 8] = ["clock", "read", "write", "random", "resize", "list", "walk", "create"];
 
     /// Host calls take the host's time and hardly any instruction of the guest's: that they end by fuel, within the test's
     /// patience, is the point.
     #[test]
     fn every_kind_of_host_call_is_paid_for_with_fuel() {
-        for call in ["clock", "read", "write", "random", "resize", "list", "walk", "create"] {
+        for call in CALLS {
             let scored = ends_under(CALLS_THE_HOST_FOREVER, call, little_fuel());
             assert_eq!(scored.result, Err(RubricFault::FuelExhausted), "{call}");
             assert_eq!(scored.fuel_used, Some(50_000_000), "{call}");
         }
+    }
+
+    /// No host call waits, so the deadline stops a guest that does nothing but call the host.
+    #[test]
+    fn no_kind_of_host_call_holds_up_the_wall_clock() {
+        let raw = RawLimits { fuel: Some(100_000_000_000), wall_clock_seconds: Some(1), ..RawLimits::default() };
+        let rubric = prepare(CALLS_THE_HOST_FOREVER, limits(raw));
+        let call = |call| {
+            let start = Instant::now();
+            let scored = Case::named("clock").score(&rubric, call);
+            assert_eq!(scored.result, Err(RubricFault::Timeout), "{call}");
+            assert!(start.elapsed() < Duration::from_secs(20), "{call} took {:?}", start.elapsed());
+        };
+        thread::scope(|scope| CALLS.iter().for_each(|kind| drop(scope.spawn(|| call(kind)))));
     }
 }
 
