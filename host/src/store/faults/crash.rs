@@ -12,7 +12,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{State, Told, append, child, copy, state_of, store_with, told, verified};
+use super::{State, Told, append, child, copy, lines_of_the_append, state_of, store_with, told, verified};
 
 /// One step of an append, with paths relative to the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,11 +43,11 @@ fn trace(original: &Path) -> Trace {
     let (store, log) = (temp.path().join("store"), temp.path().join("log"));
     copy(original, &store);
     let calls = "trace=openat,write,fsync,syncfs,rename,renameat,renameat2,unlink,unlinkat,mkdirat,pwrite64,ftruncate,link,linkat";
-    let strace = ["strace", "-y", "-s", "40", "-o", log.to_str().expect("UTF-8"), "-e", calls];
+    let strace = ["strace", "-f", "-y", "-s", "40", "-o", log.to_str().expect("UTF-8"), "-e", calls];
     let output = child(&strace, &store, "a", 2).output().expect("strace runs");
     assert!(matches!(told(&output), Told::Committed { .. }), "{output:?}");
     let lines = fs::read_to_string(&log).expect("a log");
-    let steps: Vec<_> = lines.lines().filter_map(|line| step(line, &store)).collect();
+    let steps: Vec<_> = lines_of_the_append(&lines).into_iter().filter_map(|line| step(line, &store)).collect();
     let contents = steps.iter().filter_map(|step| made_file(step, &steps, &store)).collect();
     Trace { steps, contents }
 }
@@ -63,33 +63,59 @@ fn made_file(step: &Step, steps: &[Step], store: &Path) -> Option<(PathBuf, Vec<
     Some((path.clone(), content.expect("readable")))
 }
 
-/// The step in a line of strace's log, if it concerns the store.
+/// The step in a line of strace's log, if it succeeded and concerns the store.
 fn step(line: &str, store: &Path) -> Option<Step> {
     if line.contains("COMMITTED AS") {
         return Some(Step::Report);
     }
-    let (call, rest) = line.split_once('(')?;
-    let succeeded = !line.contains("= -1 ");
-    let descriptors: Vec<_> = between(rest, '<', '>').into_iter().map(PathBuf::from).collect();
-    let names = between(rest, '"', '"');
-    let inside = |path: &Path| path.strip_prefix(store).ok().map(Path::to_owned);
-    let named = |index: usize| inside(&descriptors.get(index)?.join(names.get(index)?));
-    let is_dir = |path: &Path| path.as_os_str().is_empty() || !path.to_str().is_some_and(|path| path.contains(".tmp-"));
-    if !succeeded {
-        return None;
+    let (name, arguments) = line.split_once('(')?;
+    let call = Call { name, arguments, store };
+    if line.contains("= -1 ") { None } else { call.step() }
+}
+
+/// A call in strace's log, where each descriptor is followed by its path.
+struct Call<'a> {
+    name: &'a str,
+    arguments: &'a str,
+    store: &'a Path,
+}
+
+impl Call<'_> {
+    fn step(&self) -> Option<Step> {
+        match self.name {
+            "openat" if self.arguments.contains("O_CREAT") => self.named(0).map(Step::Create),
+            "openat" => None,
+            "write" => self.descriptor().map(Step::Write),
+            "mkdirat" => self.named(0).map(Step::MakeDir),
+            "unlinkat" => self.named(0).map(Step::Remove),
+            "renameat2" => Some(Step::Rename { from: self.named(0)?, to: self.named(1)? }),
+            "syncfs" => self.descriptor().map(|_| Step::SyncFilesystem),
+            "fsync" => self.descriptor().map(sync),
+            other => panic!("a call that the model does not know: {other}({}", self.arguments),
+        }
     }
-    match call {
-        "openat" if rest.contains("O_CREAT") => Some(Step::Create(named(0)?)),
-        "write" => Some(Step::Write(inside(descriptors.first()?)?)),
-        "mkdirat" => Some(Step::MakeDir(named(0)?)),
-        "unlinkat" => Some(Step::Remove(named(0)?)),
-        "renameat2" => Some(Step::Rename { from: named(0)?, to: named(1)? }),
-        "syncfs" => inside(descriptors.first()?).map(|_| Step::SyncFilesystem),
-        "fsync" => inside(descriptors.first()?)
-            .map(|path| if is_dir(&path) { Step::SyncDir(path) } else { Step::SyncFile(path) }),
-        "openat" => None,
-        other => panic!("a call that the model does not know: {other}: {line}"),
+
+    /// The path of the first descriptor, relative to the store.
+    fn descriptor(&self) -> Option<PathBuf> {
+        self.inside(Path::new(between(self.arguments, '<', '>').first()?))
     }
+
+    /// The path of the n-th name, which is relative to the n-th descriptor.
+    fn named(&self, index: usize) -> Option<PathBuf> {
+        let descriptors = between(self.arguments, '<', '>');
+        let names = between(self.arguments, '"', '"');
+        self.inside(&Path::new(descriptors.get(index)?).join(names.get(index)?))
+    }
+
+    fn inside(&self, path: &Path) -> Option<PathBuf> {
+        path.strip_prefix(self.store).ok().map(Path::to_owned)
+    }
+}
+
+/// Of the files of an append only drafts are made durable one by one; everything else that is, is a directory.
+fn sync(path: PathBuf) -> Step {
+    let is_draft = path.to_str().is_some_and(|path| path.contains(".tmp-"));
+    if is_draft { Step::SyncFile(path) } else { Step::SyncDir(path) }
 }
 
 fn between(text: &str, open: char, close: char) -> Vec<String> {

@@ -285,6 +285,6 @@ fn undetected_flips(scene: &Scene, id: StoreId, name: &str) -> Vec<usize> {
         // What the file itself shows; that the record is not alone in its chain does not count.
         !scan.links.is_empty()
     };
-    let bits = fs::metadata(scene.store.join("runs").join(name)).expect("it exists").len() as usize * 8;
+    let bits = fs::read(scene.store.join("runs").join(name)).expect("readable").len() * 8;
     (0..bits).filter(|bit| is_undetected(*bit)).collect()
 }
