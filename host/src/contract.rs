@@ -14,6 +14,7 @@ use crate::ids::{CaseId, Digest, TaskClassName};
 
 /// What the right answer to a case is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Disposition {
     Positive,
@@ -33,6 +34,7 @@ impl Disposition {
 
 /// How hard the curators think a case is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Difficulty {
     Easy,
@@ -52,6 +54,7 @@ impl Difficulty {
 
 /// Where a case comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     Curated,
@@ -134,7 +137,7 @@ pub enum TrapKind {
     ResourceLimit,
     RandomLimit,
     BadHandle,
-    /// An argument of a host call that the interface forbids, or that is too large to be read.
+    /// An argument of a host call that the interface forbids or that is too large to be read, or one handle too many.
     BadArgument,
     Other,
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::bench::{Bench, CaseFolder, LoadBenchError, list_task_classes, load_bench};
+use crate::bench::{BenchFolder, CaseFolder, LoadBenchError, list_task_classes, load_folder, load_rubric};
 use crate::files::Folder;
 use crate::golden::{golden_tests, orphaned_tests};
 use crate::ids::{Digest, TaskClassName, Tier};
@@ -69,9 +69,9 @@ impl Check {
                 "missing: say what the bench measures, the shape of its output and how to add a case",
             );
         }
-        let bench = match load_bench(root, task_class) {
+        let bench = match load_folder(root, task_class) {
             Ok(bench) => bench,
-            Err(error) => return self.gap("", error.to_string()),
+            Err(error) => return self.gap("registration.toml", error.to_string()),
         };
         self.registration(&bench, git);
         self.rubric(&bench);
@@ -79,7 +79,7 @@ impl Check {
         self.tracked(&bench, task_class, git);
     }
 
-    fn registration(&mut self, bench: &Bench, git: &GitFacts) {
+    fn registration(&mut self, bench: &BenchFolder, git: &GitFacts) {
         let registration = &bench.registration;
         let is_new = git.registered_at_base.as_ref().is_some_and(|base| !base.contains(&registration.task_class));
         if is_new && registration.current_tier != Tier::Bronze {
@@ -93,13 +93,18 @@ impl Check {
         }
     }
 
-    fn rubric(&mut self, bench: &Bench) {
-        if let Some(refusal) = inspect(&bench.rubric).refusal {
-            self.gap("rubric.wasm", refusal.to_string());
+    fn rubric(&mut self, bench: &BenchFolder) {
+        match load_rubric(&bench.folder) {
+            Ok((component, _)) => {
+                if let Some(refusal) = inspect(&component).refusal {
+                    self.gap("rubric.wasm", refusal.to_string());
+                }
+            }
+            Err(error) => self.gap("rubric.wasm", error.to_string()),
         }
     }
 
-    fn cases(&mut self, bench: &Bench, input_root: &InputRoot) {
+    fn cases(&mut self, bench: &BenchFolder, input_root: &InputRoot) {
         let mut inputs = BTreeMap::new();
         let mut loaded = Vec::new();
         for name in bench.case_names() {
@@ -126,7 +131,7 @@ impl Check {
         }
     }
 
-    fn golden(&mut self, bench: &Bench, name: &str) {
+    fn golden(&mut self, bench: &BenchFolder, name: &str) {
         let path = Path::new("tests").join(name);
         let tests = match golden_tests(&bench.folder, name) {
             Ok(tests) => tests,
@@ -168,7 +173,7 @@ impl Check {
     }
 
     /// A file that git does not track is there for whoever wrote it, and for nobody else.
-    fn tracked(&mut self, bench: &Bench, task_class: &TaskClassName, git: &GitFacts) {
+    fn tracked(&mut self, bench: &BenchFolder, task_class: &TaskClassName, git: &GitFacts) {
         let Some(tracked) = &git.tracked else { return };
         for name in bench.case_names() {
             let Ok(files) = bench.folder.open("cases").and_then(|cases| cases.read_tree(name)) else { continue };

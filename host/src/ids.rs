@@ -27,6 +27,22 @@ fn is_slug(text: &str) -> bool {
         && bytes.iter().all(|byte| alphanumeric(byte) || *byte == b'-')
 }
 
+/// What an editor is told about an identifier. Only tests write the schemas, so nothing of this is in the program.
+macro_rules! text_schema {
+    ($name:ident, $pattern:literal) => {
+        #[cfg(test)]
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "pattern": $pattern })
+            }
+        }
+    };
+}
+
 macro_rules! slug {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
@@ -67,6 +83,8 @@ macro_rules! slug {
                 f.write_str(&self.0)
             }
         }
+
+        text_schema!($name, "^[a-z0-9][a-z0-9-]{0,63}$");
     };
 }
 
@@ -134,6 +152,8 @@ macro_rules! digest {
                 digest.to_string()
             }
         }
+
+        text_schema!($name, "^[0-9a-f]{64}$");
     };
 }
 
@@ -184,6 +204,7 @@ impl RecordHash {
 
 /// How far a task class is trusted. Changed by hand, in a reviewed pull request, never by this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     Bronze,

@@ -44,10 +44,6 @@ impl UtcMillis {
     pub(crate) fn date(self) -> Date {
         TimeZone::UTC.to_datetime(self.0).date()
     }
-
-    pub(crate) fn timestamp(self) -> Timestamp {
-        self.0
-    }
 }
 
 impl fmt::Display for UtcMillis {

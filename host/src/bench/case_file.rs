@@ -23,15 +23,18 @@ pub(crate) struct CaseFile {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-struct RawCaseFile {
+pub(super) struct RawCaseFile {
     case_id: CaseId,
     task_class: TaskClassName,
     disposition: Disposition,
     difficulty: Difficulty,
     source: Source,
     commit_sha: Option<String>,
+    #[cfg_attr(test, schemars(with = "String", extend("format" = "date")))]
     added_at: Date,
+    #[cfg_attr(test, schemars(with = "String", extend("format" = "date")))]
     last_validated_at: Date,
     cassette_path: Option<String>,
     cassette_blake3: Option<Digest>,

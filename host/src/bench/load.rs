@@ -3,6 +3,7 @@
 //! A case's own files are read later, one case at a time, so that memory does not grow with the bench. A case that does not
 //! load costs that case and never the run.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use super::case_file::CaseFile;
@@ -57,17 +58,31 @@ pub(crate) struct CaseFolder {
     pub(crate) folder: Folder,
 }
 
-/// A bench that can be run.
+/// What a bench's folder says, but for its rubric: enough to look at the cases, and not enough to score one.
 #[derive(Debug)]
-pub(crate) struct Bench {
+pub(crate) struct BenchFolder {
     pub(crate) registration: Registration,
     /// The exact bytes, which the record's evidence keeps.
     pub(crate) registration_bytes: Vec<u8>,
-    pub(crate) rubric: Vec<u8>,
-    pub(crate) rubric_digest: Digest,
     pub(crate) folder: Folder,
     /// Every name below `cases/`, sorted, loadable or not.
     case_names: Vec<String>,
+}
+
+/// A bench that can be run: its folder, and the rubric that its pin vouches for.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    within: BenchFolder,
+    pub(crate) rubric: Vec<u8>,
+    pub(crate) rubric_digest: Digest,
+}
+
+impl Deref for Bench {
+    type Target = BenchFolder;
+
+    fn deref(&self) -> &BenchFolder {
+        &self.within
+    }
 }
 
 /// The task classes that have a registration, by folder name, sorted.
@@ -80,6 +95,13 @@ pub(crate) fn list_task_classes(root: &Folder) -> Result<Vec<TaskClassName>, Loa
 
 /// Loads a bench: everything of it but the cases' own files.
 pub(crate) fn load_bench(root: &Folder, task_class: &TaskClassName) -> Result<Bench, LoadBenchError> {
+    let within = load_folder(root, task_class)?;
+    let (rubric, rubric_digest) = load_rubric(&within.folder)?;
+    Ok(Bench { within, rubric, rubric_digest })
+}
+
+/// The registration and the list of cases.
+pub(crate) fn load_folder(root: &Folder, task_class: &TaskClassName) -> Result<BenchFolder, LoadBenchError> {
     let known = list_task_classes(root)?;
     refuse_double_registration(root, task_class, &known)?;
     if !known.contains(task_class) {
@@ -96,11 +118,16 @@ pub(crate) fn load_bench(root: &Folder, task_class: &TaskClassName) -> Result<Be
     if registration.task_class != *task_class {
         return Err(LoadBenchError::NameDiffersFromFolder { path, registered: registration.task_class });
     }
-    let rubric = folder.read("rubric.wasm", MOST_COMPONENT_BYTES).map_err(LoadBenchError::File)?;
-    let rubric_digest = Digest::of(&rubric);
-    check_pin(&folder, rubric_digest)?;
     let case_names = case_names(&folder)?;
-    Ok(Bench { registration, registration_bytes: text.into_bytes(), rubric, rubric_digest, folder, case_names })
+    Ok(BenchFolder { registration, registration_bytes: text.into_bytes(), folder, case_names })
+}
+
+/// The component that the pin vouches for, and its digest.
+pub(crate) fn load_rubric(folder: &Folder) -> Result<(Vec<u8>, Digest), LoadBenchError> {
+    let rubric = folder.read("rubric.wasm", MOST_COMPONENT_BYTES).map_err(LoadBenchError::File)?;
+    let digest = Digest::of(&rubric);
+    check_pin(folder, digest)?;
+    Ok((rubric, digest))
 }
 
 /// Two folders that register one name, found before any name is compared with its folder.
@@ -144,7 +171,7 @@ fn case_names(folder: &Folder) -> Result<Vec<String>, LoadBenchError> {
     if names.is_empty() { Err(no_cases()) } else { Ok(names) }
 }
 
-impl Bench {
+impl BenchFolder {
     pub(crate) fn case_names(&self) -> &[String] {
         &self.case_names
     }

@@ -14,6 +14,7 @@ const DEFAULT_BRONZE_CASES: u64 = 10;
 
 /// Which figure of a report a threshold is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PromotionMetric {
     MeanScore,
@@ -33,6 +34,7 @@ pub(crate) struct SutSettings {
 
 /// Where a live answer is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Capture {
     /// The JSON response on stdout.
@@ -55,8 +57,9 @@ pub(crate) struct Registration {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-struct RawRegistration {
+pub(super) struct RawRegistration {
     task_class: TaskClassName,
     current_tier: Tier,
     promotion_metric: PromotionMetric,
@@ -69,6 +72,7 @@ struct RawRegistration {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct PerTier<T> {
     bronze: Option<T>,
@@ -85,12 +89,14 @@ impl<T> PerTier<T> {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct RawFailureModes {
     block: Vec<String>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct RawSut {
     command: Vec<String>,

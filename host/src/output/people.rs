@@ -86,6 +86,7 @@ impl<W: Write> People<W> {
             self.out.line("a new chain begins with this record");
         }
         self.out.line(&format!("record: {} (seq {})", recorded.path, recorded.seq));
+        self.out.line(&format!("next: eval-host show {}", recorded.path));
     }
 }
 

@@ -12,6 +12,7 @@ const MIB: u64 = 1 << 20;
 
 /// The `[limits]` table of `registration.toml` as it is written: every key optional, unknown keys refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RawLimits {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,10 @@
 //! eval-host as an operator meets it: exit codes, stdout, stderr and what is on disk afterwards.
 
 mod evidence;
+mod fence;
+mod hostile;
 mod rubric_builds;
+mod rubric_tools;
 mod run;
 mod usage;
 

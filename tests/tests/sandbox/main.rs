@@ -2,10 +2,12 @@
 //!
 //! A guest without such a module does not compile: see the end of this file.
 
+mod cache;
+mod claims;
 mod death;
 mod escape;
-mod lies;
 mod load;
+mod oracle;
 mod sameness;
 mod space;
 mod support;
@@ -15,10 +17,11 @@ mod time;
 mod every_guest_is_tested {
     #![expect(unused_imports, reason = "naming the module is the check")]
 
+    use crate::claims::*;
     use crate::death::*;
     use crate::escape::*;
-    use crate::lies::*;
     use crate::load::*;
+    use crate::oracle::*;
     use crate::sameness::*;
     use crate::space::*;
     use crate::time::*;

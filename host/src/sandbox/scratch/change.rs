@@ -5,7 +5,7 @@
 
 use super::node::{Content, Directory, Entry, Inode, Kind, Node};
 use super::path::{DOT, strip_trailing_slashes};
-use super::walk::{Last, Place, Target, check_name, check_path};
+use super::walk::{Last, Place, Target, check_name, check_nul, check_path};
 use super::{Errno, Scratch};
 
 /// How a path is opened.
@@ -72,6 +72,7 @@ impl Scratch {
             return Err(Errno::NotPermitted);
         }
         let place = self.place(base, path)?;
+        check_nul([target, place.name])?;
         check_path(target)?;
         let place = self.vacant(place)?;
         self.create(place, Kind::Symlink(target.into()))?;
@@ -81,6 +82,7 @@ impl Scratch {
     pub(crate) fn link(&mut self, from: Inode, old: &str, to: Inode, new: &str) -> Result<(), Errno> {
         let old = self.place(from, old)?;
         let new = self.place(to, new)?;
+        check_nul([old.name, new.name])?;
         let inode = if old.name == DOT { old.directory } else { self.named(old)? };
         let new = self.vacant(new)?;
         if self.nodes.get(inode).is_directory() {
@@ -117,11 +119,10 @@ impl Scratch {
         let wants_directory = old.ends_with('/') || new.ends_with('/');
         let old = self.place(from, strip_trailing_slashes(old))?;
         let new = self.place(to, strip_trailing_slashes(new))?;
+        check_nul([old.name, new.name])?;
         if old.name == DOT || new.name == DOT {
             return Err(Errno::Busy);
         }
-        check_path(old.name)?;
-        check_path(new.name)?;
         let moved = self.named(old)?;
         self.check_alive(new.directory)?;
         let replaced = self.lookup(new)?;

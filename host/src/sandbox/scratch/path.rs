@@ -31,10 +31,26 @@ pub(super) fn split(path: &str) -> Option<Split<'_>> {
     }
     let (parent, name) = match path.rfind('/') {
         None => ("", path),
-        Some(0) => ("/", &path[1..]),
-        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        Some(slash) => (trim_end(&path[..=slash]), &path[slash + 1..]),
     };
     Some(if name == ".." { Split { parent: path, name: DOT } } else { Split { parent, name } })
+}
+
+/// Takes slashes and dots off the end that mean the same place, which matters only for how long a path is.
+fn trim_end(path: &str) -> &str {
+    let mut rest = path;
+    loop {
+        let shorter = strip_trailing_slashes(rest);
+        let shorter = match shorter.strip_suffix("/.") {
+            Some("") => "/",
+            Some(shorter) => shorter,
+            None => shorter,
+        };
+        if shorter.len() == rest.len() {
+            return rest;
+        }
+        rest = shorter;
+    }
 }
 
 /// `mkdir` and `rename` take `a/` for `a`. `/` stays what it is, so that it is still refused.
@@ -46,15 +62,7 @@ pub(super) fn strip_trailing_slashes(path: &str) -> &str {
 /// The name, if the path is one plain name and nothing but slashes and dots that mean the same place after it. Such a path
 /// is looked up without following even where a trailing slash would otherwise ask for it.
 pub(super) fn single_name(path: &str) -> Option<&str> {
-    let mut rest = path;
-    loop {
-        let shorter = rest.trim_end_matches('/');
-        let shorter = shorter.strip_suffix("/.").unwrap_or(shorter);
-        if shorter.len() == rest.len() {
-            break;
-        }
-        rest = shorter;
-    }
+    let rest = trim_end(path);
     let plain = !rest.is_empty() && !rest.contains('/') && rest != "." && rest != "..";
     plain.then_some(rest)
 }
@@ -68,9 +76,12 @@ mod tests {
         for (path, parent, name) in [
             ("foo", "", "foo"),
             ("foo/bar", "foo", "bar"),
-            ("foo//bar", "foo/", "bar"),
+            ("foo//bar", "foo", "bar"),
+            ("foo/.//./bar", "foo", "bar"),
+            ("./bar", ".", "bar"),
             ("../foo", "..", "foo"),
             ("/foo", "/", "foo"),
+            ("/./foo", "/", "foo"),
             (".", "", "."),
         ] {
             assert_eq!(split(path), Some(Split { parent, name }), "{path}");

@@ -98,10 +98,15 @@ impl Scratch {
     }
 }
 
+/// A NUL never reaches a kernel: an operation on two names looks for one in both before anything else.
+pub(super) fn check_nul<const COUNT: usize>(names: [&str; COUNT]) -> Result<(), Errno> {
+    if names.iter().any(|name| name.contains('\0')) { Err(Errno::Invalid) } else { Ok(()) }
+}
+
 /// What is wrong with a path before anything is looked up.
 pub(super) fn check_path(path: &str) -> Result<(), Errno> {
+    check_nul([path])?;
     match path {
-        _ if path.contains('\0') => Err(Errno::Invalid),
         "" => Err(Errno::NoEntry),
         _ if path.len() > PATH_MAX => Err(Errno::NameTooLong),
         _ => Ok(()),

@@ -1,0 +1,88 @@
+//! `rubric inspect`, `rubric score` and `rubric test`, as a rubric author meets them.
+
+use std::fs;
+
+use eval_host_tests::Workbench;
+use serde_json::json;
+
+use crate::BINARY;
+
+const CASE: &str = "bench/vuln-remediation/cases/001-ws-several-branches";
+
+fn workbench() -> Workbench {
+    Workbench::with_bench(BINARY, "vuln-remediation")
+}
+
+#[test]
+fn inspect_says_who_grants_what() {
+    let ended = workbench().eval(["rubric", "inspect", "bench/vuln-remediation/rubric.wasm"]).run().expect_code(0);
+    let line = ended.line("inspection");
+    assert_eq!(line["world"], "eval-host:rubric/rubric@0.1.0");
+    assert_eq!(line["contract_version"], "0.1.0");
+    assert_eq!(line["loads"], true);
+    for import in line["imports"].as_array().expect("imports") {
+        assert!(!import["granted_by"].is_null(), "{import}");
+    }
+    assert!(ended.stderr.ends_with("it loads\n"), "{}", ended.stderr);
+}
+
+#[test]
+fn inspect_names_what_is_refused_and_what_to_do() {
+    let workbench = workbench();
+    let wat = r#"(component (import "wasi:http/outgoing-handler@0.2.6" (instance)))"#;
+    fs::write(workbench.path().join("net.wasm"), wat::parse_str(wat).expect("a component")).expect("a file");
+    let ended = workbench.eval(["rubric", "inspect", "net.wasm"]).run().expect_code(5);
+    assert_eq!(ended.line("inspection")["imports"][0]["granted_by"], json!(null));
+    assert!(ended.stderr.contains("imports wasi:http/outgoing-handler@0.2.6: REFUSED: "), "{}", ended.stderr);
+}
+
+#[test]
+fn score_gives_what_a_run_gives() {
+    let workbench = workbench();
+    let cassette = fs::read_to_string(workbench.path().join(CASE).join("cassette.json")).expect("a cassette");
+    let cassette: serde_json::Value = serde_json::from_str(&cassette).expect("JSON");
+    fs::write(workbench.path().join("output.json"), cassette["output"].to_string()).expect("an output");
+    let scored = workbench
+        .eval(["rubric", "score", "--case", CASE, "--output=output.json", "--keep-scratch=kept"])
+        .run()
+        .expect_code(0);
+    let run = workbench.eval(["run", "--task-class=vuln-remediation", "--cases=001-*"]).run().expect_code(0);
+    assert_eq!(scored.line("case")["score"], run.line("case")["score"]);
+    let input = fs::read(workbench.path().join(CASE).join("input/package.json")).expect("a file");
+    assert_eq!(fs::read(workbench.path().join("kept/input/package.json")).expect("the same"), input);
+    assert!(scored.stderr.contains("fuel: "), "{}", scored.stderr);
+}
+
+#[test]
+fn score_refuses_what_is_no_output_and_no_case() {
+    let workbench = workbench();
+    fs::write(workbench.path().join("list.json"), "[]").expect("a file");
+    let list = workbench.eval(["rubric", "score", "--case", CASE, "--output=list.json"]).run().expect_code(2);
+    assert!(list.stderr.starts_with("error: `list.json` is not an output: "), "{}", list.stderr);
+    fs::write(workbench.path().join("empty.json"), "{}").expect("a file");
+    let nowhere = workbench.eval(["rubric", "score", "--case=bench", "--output=empty.json"]).run().expect_code(2);
+    assert!(nowhere.stderr.contains("is not a case's folder"), "{}", nowhere.stderr);
+    let malformed = workbench.eval(["rubric", "score", "--case", CASE, "--output=empty.json"]).run().expect_code(5);
+    assert_eq!(malformed.line("case")["outcome"], "sut_fault");
+}
+
+#[test]
+fn the_golden_tests_of_every_bench_hold_in_the_sandbox() {
+    for task_class in ["vuln-remediation", "migration-chainguard-distroless"] {
+        let workbench = Workbench::with_bench(BINARY, task_class);
+        let ended = workbench.eval(["rubric", "test", &format!("--task-class={task_class}")]).run().expect_code(0);
+        assert!(ended.lines("golden").len() >= 30, "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_golden_test_that_does_not_hold_shows_what_was_expected_and_what_came() {
+    let workbench = workbench();
+    let path = workbench.path().join("bench/vuln-remediation/tests/001-ws-several-branches/right.json");
+    let mut golden: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("it")).expect("JSON");
+    golden["expect"] = json!({"passed": false, "score": 0.25, "failure_modes": ["cve_still_present"]});
+    fs::write(&path, golden.to_string()).expect("a golden test");
+    let ended = workbench.eval(["rubric", "test", "--task-class=vuln-remediation"]).run().expect_code(5);
+    let expected = "001-ws-several-branches/right:\n  expected fail 0.25 [cve_still_present]\n  came     pass 1 []\n";
+    assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+}
