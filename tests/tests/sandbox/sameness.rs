@@ -97,7 +97,7 @@ pub(crate) mod observes_everything {
 /// What holds for the guest that looks for differences must hold for the rubrics that people rely on.
 mod benches {
     use std::fs;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
     use std::thread;
 
     use eval_host::contract::Scored;
@@ -125,7 +125,7 @@ mod benches {
         folders
     }
 
-    fn cases(bench: &PathBuf) -> Vec<Answered> {
+    fn cases(bench: &Path) -> Vec<Answered> {
         let answered = |folder: PathBuf| {
             let cassette = fs::read(folder.join("cassette.json")).ok()?;
             let cassette: Value = serde_json::from_slice(&cassette).expect("a cassette is JSON");
