@@ -72,11 +72,11 @@ fn a_checkpoint_that_is_not_trusted_or_of_another_store_is_refused() {
 fn a_secret_key_is_private_and_never_written_over() {
     use std::os::unix::fs::PermissionsExt as _;
     let workbench = Workbench::empty(BINARY);
-    workbench.eval(["keygen", "--name=k", "--key=secret"]).run().expect_code(0);
+    let _ended = workbench.eval(["keygen", "--name=k", "--key=secret"]).run().expect_code(0);
     let path = workbench.path().join("secret");
     let secret = fs::read(&path).expect("readable");
     assert_eq!(fs::metadata(&path).expect("it exists").permissions().mode() & 0o777, 0o600);
-    workbench.eval(["keygen", "--name=k", "--key=secret"]).run().expect_code(1);
+    let _ended = workbench.eval(["keygen", "--name=k", "--key=secret"]).run().expect_code(1);
     assert_eq!(fs::read(&path).expect("readable"), secret);
 }
 

@@ -13,7 +13,7 @@ fn bundle() -> (Workbench, PathBuf) {
     let workbench = workbench();
     run(&workbench, "00*");
     let record = run(&workbench, "001*");
-    workbench.eval(["export", record.to_str().expect("UTF-8"), "--to=record.tar"]).run().expect_code(0);
+    let _ended = workbench.eval(["export", record.to_str().expect("UTF-8"), "--to=record.tar"]).run().expect_code(0);
     let path = workbench.path().join("record.tar");
     (workbench, path)
 }
@@ -38,11 +38,11 @@ fn exporting_twice_gives_the_same_bytes_and_never_writes_over_a_file() {
     let names = fs::read_dir(workbench.path().join(".codegenie/eval/runs")).expect("listed");
     let newest = names.map(|entry| entry.expect("an entry").file_name()).max().expect("a record");
     let newest = newest.to_str().expect("UTF-8");
-    workbench.eval(["export", newest, "--to=again.tar"]).run().expect_code(0);
+    let _ended = workbench.eval(["export", newest, "--to=again.tar"]).run().expect_code(0);
     let again = workbench.path().join("again.tar");
     assert_eq!(fs::read(&again).expect("readable"), fs::read(&path).expect("readable"));
     fs::write(&again, "something of the user's").expect("written");
-    workbench.eval(["export", newest, "--to=again.tar"]).run().expect_code(1);
+    let _ended = workbench.eval(["export", newest, "--to=again.tar"]).run().expect_code(1);
     assert_eq!(fs::read(&again).expect("readable"), b"something of the user's");
 }
 

@@ -38,8 +38,8 @@ fn in_ci_the_first_use_must_be_said() {
     let ended = verify(&[]).expect_code(6);
     assert_eq!(ended.line("verification")["state"], "UNVERIFIABLE");
     assert!(ended.stderr.contains("--trust-on-first-use"), "{}", ended.stderr);
-    verify(&["--trust-on-first-use"]).expect_code(0);
-    verify(&[]).expect_code(0);
+    let _ended = verify(&["--trust-on-first-use"]).expect_code(0);
+    let _ended = verify(&[]).expect_code(0);
 }
 
 #[test]
@@ -70,5 +70,5 @@ fn the_log_and_a_record_are_shown_with_the_state_of_the_evidence() {
     let show = workbench.eval(["show", name]).run().expect_code(0);
     assert!(show.stdout.starts_with(&format!("vuln-remediation record 2 ({name})")), "{}", show.stdout);
     assert!(show.stdout.contains("001-"), "{}", show.stdout);
-    workbench.eval(["show", "20261116T000000.000Z-00000000.json"]).run().expect_code(2);
+    let _ended = workbench.eval(["show", "20261116T000000.000Z-00000000.json"]).run().expect_code(2);
 }
