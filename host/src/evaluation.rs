@@ -3,12 +3,14 @@
 //! A run whose record is not committed has no result, so this is one function with one way to succeed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 
 use crate::chain::Position;
 use crate::contract::RubricRunner;
 use crate::event::{Event, Recorded};
 use crate::ids::{CaseId, Digest};
-use crate::pipeline::{CaseEvidence, CasesDone, Plan, run_cases};
+use crate::live_run::LiveRunError;
+use crate::pipeline::{CaseEvidence, CasesDone, ObjectSink, Plan, RunCasesError, run_cases};
 use crate::record::{EvalRunRecord, GitCommit, Mode, OutputKind, SCHEMA_VERSION, Sut};
 use crate::report::{BenchRunReport, RunFacts, Selection, aggregate};
 use crate::sandbox::WASMTIME_VERSION;
@@ -24,12 +26,28 @@ pub(crate) struct RunSetting {
     pub(crate) patterns: Vec<String>,
     pub(crate) started_at: UtcMillis,
     pub(crate) bench_git_commit: Option<GitCommit>,
+    /// What a record says of a live run besides; `None` when cassettes are replayed.
+    pub(crate) live: Option<LiveFacts>,
+}
+
+/// Who answered in a live run.
+#[derive(Debug, Clone)]
+pub(crate) struct LiveFacts {
+    pub(crate) sut: Sut,
+    /// The marker that announced the run.
+    pub(crate) started_marker: Option<Digest>,
+    /// What was charged for agents that were lost with the process that had started them.
+    pub(crate) lost_usd: f64,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EvaluateError {
     #[error("none of the {load_errors} selected cases could be loaded, so there is nothing to record")]
     NothingAttempted { load_errors: usize },
+    #[error("the cost cap leaves nothing for any of the {skipped} cases, so there is nothing to record")]
+    NothingAffordable { skipped: usize },
+    #[error(transparent)]
+    Live(LiveRunError),
     #[error("the evidence could not be kept")]
     Keep(#[source] KeepObjectError),
     #[error(transparent)]
@@ -50,20 +68,26 @@ pub(crate) fn evaluate(
     emit(&Event::RunStarted { task_class, selected: plan.names.len() });
     let intake = store.intake().map_err(EvaluateError::Keep)?;
     let CasesDone { finished, evidence, load_errors, warnings } =
-        run_cases(plan, runner, &intake, emit).map_err(EvaluateError::Keep)?;
+        run_cases(plan, runner, &intake, emit).map_err(|error| match error {
+            RunCasesError::Keep(error) => EvaluateError::Keep(error),
+            RunCasesError::Live(error) => EvaluateError::Live(error),
+        })?;
     let facts = RunFacts {
         selection: Selection {
             patterns: setting.patterns.clone(),
             cases_in_bench: plan.bench.case_names().len() as u64,
             selected: plan.names.len() as u64,
         },
-        aborted: false,
+        lost_usd: setting.live.as_ref().map_or(0.0, |live| live.lost_usd),
         load_errors,
         warnings,
     };
-    let load_errors = facts.load_errors.len();
+    let (load_errors, skipped) = (facts.load_errors.len(), finished.len());
     let Some(report) = aggregate(finished, facts, &plan.bench.registration.block_modes) else {
-        return Err(EvaluateError::NothingAttempted { load_errors });
+        return Err(match skipped {
+            0 => EvaluateError::NothingAttempted { load_errors },
+            skipped => EvaluateError::NothingAffordable { skipped },
+        });
     };
     emit(&Event::Aggregated { task_class, run_id: report.run_id(task_class), report: &report });
     for bytes in [&plan.bench.rubric, &plan.bench.registration_bytes] {
@@ -80,6 +104,32 @@ pub(crate) fn evaluate(
     Ok((report, receipt))
 }
 
+/// Answers and scores the cases of a shard, without a store: what is worth keeping is told as [`Event::Answered`].
+pub(crate) fn answer_shard(
+    plan: &Plan<'_>,
+    runner: &dyn RubricRunner,
+    emit: &mut dyn FnMut(&Event<'_>),
+) -> Result<(), EvaluateError> {
+    let task_class = &plan.bench.registration.task_class;
+    emit(&Event::RunStarted { task_class, selected: plan.names.len() });
+    match run_cases(plan, runner, &NoStore, emit) {
+        Ok(_) => Ok(()),
+        Err(RunCasesError::Live(error)) => Err(EvaluateError::Live(error)),
+        Err(RunCasesError::Keep(never)) => match never {},
+    }
+}
+
+/// Names content and keeps none of it.
+struct NoStore;
+
+impl ObjectSink for NoStore {
+    type Error = Infallible;
+
+    fn keep(&self, bytes: &[u8]) -> Result<Digest, Infallible> {
+        Ok(Digest::of(bytes))
+    }
+}
+
 fn record(
     plan: &Plan<'_>,
     setting: &RunSetting,
@@ -93,6 +143,8 @@ fn record(
         evidence.iter().map(|(case_id, evidence)| (case_id.clone(), digest(evidence))).collect()
     };
     let answered: Vec<_> = evidence.values().filter_map(|evidence| evidence.answered_by.as_ref()).collect();
+    let live = setting.live.as_ref();
+    let live_sut = live.map(|live| live.sut.clone());
     EvalRunRecord {
         schema_version: SCHEMA_VERSION,
         store_id: position.store_id,
@@ -100,12 +152,16 @@ fn record(
         seq: position.seq,
         prev_hash: position.prev_hash,
         run_id: report.run_id(&position.task_class),
-        mode: Mode::Cassette,
-        suts: answered.iter().map(|(sut, _)| recorded_sut(sut)).collect(),
-        output_kinds: answered.iter().map(|(_, kind)| output_kind(*kind)).collect::<BTreeSet<_>>(),
+        mode: if live.is_some() { Mode::Live } else { Mode::Cassette },
+        suts: answered.iter().map(|(sut, _)| recorded_sut(sut)).chain(live_sut).collect(),
+        output_kinds: answered
+            .iter()
+            .map(|(_, kind)| output_kind(*kind))
+            .chain(live.map(|_| OutputKind::Live))
+            .collect::<BTreeSet<_>>(),
         started_at: setting.started_at,
         finished_at,
-        started_marker: None,
+        started_marker: live.and_then(|live| live.started_marker),
         harness_version: env!("CARGO_PKG_VERSION").to_owned(),
         wasmtime_version: WASMTIME_VERSION.to_owned(),
         bench_git_commit: setting.bench_git_commit.clone(),

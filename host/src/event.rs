@@ -4,6 +4,7 @@
 use crate::ids::{RunId, TaskClassName};
 use crate::report::{BenchRunReport, CaseResult, LoadErrorEntry};
 use crate::score::BenchScore;
+use crate::sut::StoredAnswer;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Event<'a> {
@@ -16,12 +17,18 @@ pub(crate) enum Event<'a> {
     /// Cases and load errors come in the order of the case ids, whatever the concurrency.
     LoadError(&'a LoadErrorEntry),
     CaseFinished(&'a CaseResult<BenchScore>),
+    /// What the case that finished had been answered, when the run keeps answers.
+    Answered(&'a StoredAnswer),
     Aggregated {
         task_class: &'a TaskClassName,
         run_id: RunId,
         report: &'a BenchRunReport,
     },
     Recorded(&'a Recorded),
+    /// A shard's answers were written.
+    Bundled {
+        path: &'a str,
+    },
 }
 
 /// Where the evidence of a run went.

@@ -14,14 +14,17 @@ use std::thread;
 use jiff::civil::Date;
 
 use crate::bench::{Bench, CaseFolder};
-use crate::contract::{CapturedStream, Meter, RubricRunner, ScoreRequest, Scored};
+use crate::contract::{CapturedStream, RubricRunner, ScoreRequest, Scored};
 use crate::event::Event;
 use crate::files::Folder;
 use crate::ids::{CaseId, Digest};
+use crate::live_run::{LiveRun, LiveRunError};
 use crate::report::{CaseResult, FinishedCase, LoadErrorEntry};
 use crate::score::{BenchScore, CaseFault, OutcomeClass};
 use crate::stage::{InputRoot, StagedCase, stage};
-use crate::sut::{Answer, Cassette, CassetteError, CassetteKind, SutName, read_cassette};
+use crate::sut::{
+    Answer, Cassette, CassetteError, CassetteKind, CassetteOrigin, Sourced, StoredAnswer, SutName, read_cassette,
+};
 
 /// Days after which a case should be looked at again.
 const STALE_AFTER_DAYS: i32 = 90;
@@ -43,15 +46,29 @@ pub(crate) enum CassetteSource {
     Folder(Folder),
 }
 
+/// Where the answers of a run come from.
+#[derive(Debug)]
+pub(crate) enum AnswerSource<'a> {
+    Cassettes {
+        source: CassetteSource,
+        /// Makes a stale cassette a fault.
+        strict: bool,
+    },
+    Live(&'a LiveRun<'a>),
+    /// What the shards of a run answered.
+    Stored(&'a BTreeMap<CaseId, StoredAnswer>),
+}
+
 /// What a run does.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     pub(crate) bench: &'a Bench,
     /// The selected names below `cases/`, sorted.
     pub(crate) names: Vec<String>,
-    pub(crate) cassettes: CassetteSource,
-    pub(crate) strict_cassettes: bool,
     pub(crate) input_root: &'a InputRoot,
+    pub(crate) answers: AnswerSource<'a>,
+    /// Whether the answers are told as events, for somebody who keeps them.
+    pub(crate) tell_answers: bool,
     pub(crate) concurrency: NonZeroUsize,
     pub(crate) today: Date,
 }
@@ -78,19 +95,28 @@ pub(crate) struct CasesDone {
 /// How one case ended.
 struct CaseEnd {
     end: Result<(FinishedCase, CaseEvidence), LoadErrorEntry>,
+    answer: Option<StoredAnswer>,
     /// Facts about the bench, which go into the report.
     warnings: Vec<String>,
     /// What depends on today's date, and so must not reach the report.
     reminders: Vec<String>,
 }
 
-/// Runs every selected case. Stops early only when evidence cannot be kept: without evidence there is no result.
+/// Why the cases of a run were not all taken to their ends.
+#[derive(Debug)]
+pub(crate) enum RunCasesError<E> {
+    /// Evidence cannot be kept: without evidence there is no result.
+    Keep(E),
+    Live(LiveRunError),
+}
+
+/// Runs every selected case.
 pub(crate) fn run_cases<S: ObjectSink>(
     plan: &Plan<'_>,
     runner: &dyn RubricRunner,
     sink: &S,
     emit: &mut dyn FnMut(&Event<'_>),
-) -> Result<CasesDone, S::Error> {
+) -> Result<CasesDone, RunCasesError<S::Error>> {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     let failure = Mutex::new(None);
@@ -101,13 +127,13 @@ pub(crate) fn run_cases<S: ObjectSink>(
             scope.spawn(move || {
                 let worker = CaseWorker { plan, runner, sink };
                 while let Some((index, name)) = take_next(next, &plan.names) {
-                    match worker.run(name) {
+                    match worker.run(index, name) {
                         Ok(end) => {
                             let _ = sender.send((index, end));
                         }
                         Err(error) => {
                             next.store(plan.names.len(), Ordering::Relaxed);
-                            failure.lock().expect("no worker panics while it holds the lock").get_or_insert(error);
+                            note_failure(&mut failure.lock().expect("no worker panics while it holds the lock"), error);
                         }
                     }
                 }
@@ -119,6 +145,13 @@ pub(crate) fn run_cases<S: ObjectSink>(
     match failure.into_inner().expect("no worker panicked") {
         Some(error) => Err(error),
         None => Ok(done),
+    }
+}
+
+/// Keeps the first failure, but for an interruption: a worker that finds the run broken says that it was interrupted.
+fn note_failure<E>(first: &mut Option<RunCasesError<E>>, error: RunCasesError<E>) {
+    if matches!(first, None | Some(RunCasesError::Live(LiveRunError::Interrupted))) {
+        *first = Some(error);
     }
 }
 
@@ -150,6 +183,9 @@ impl CasesDone {
             emit(&Event::Warning(warning));
         }
         self.warnings.extend(case.warnings);
+        if let Some(answer) = &case.answer {
+            emit(&Event::Answered(answer));
+        }
         match case.end {
             Ok((finished, evidence)) => {
                 emit(&Event::CaseFinished(&finished.result));
@@ -164,6 +200,12 @@ impl CasesDone {
     }
 }
 
+/// Why a case has no answer that could be scored, not even a fault.
+enum NoAnswer {
+    NotLoaded(LoadErrorEntry),
+    Live(LiveRunError),
+}
+
 /// What a thread needs to take cases through the stages.
 struct CaseWorker<'a, S> {
     plan: &'a Plan<'a>,
@@ -171,17 +213,14 @@ struct CaseWorker<'a, S> {
     sink: &'a S,
 }
 
-/// An answer, and where it came from.
-struct Sourced {
-    answer: Answer,
-    cassette: Option<Cassette>,
-    warnings: Vec<String>,
-}
-
 impl<S: ObjectSink> CaseWorker<'_, S> {
-    fn run(&self, name: &str) -> Result<CaseEnd, S::Error> {
+    fn run(&self, index: usize, name: &str) -> Result<CaseEnd, RunCasesError<S::Error>> {
         let bench = self.plan.bench;
-        let not_loaded = |entry| CaseEnd { end: Err(entry), warnings: Vec::new(), reminders: Vec::new() };
+        let _turn = match &self.plan.answers {
+            AnswerSource::Live(live_run) => Some(live_run.turn(index)),
+            AnswerSource::Cassettes { .. } | AnswerSource::Stored(_) => None,
+        };
+        let not_loaded = |entry| CaseEnd { end: Err(entry), answer: None, warnings: Vec::new(), reminders: Vec::new() };
         let folder = match bench.open_case(name) {
             Ok(folder) => folder,
             Err(entry) => return Ok(not_loaded(entry)),
@@ -190,16 +229,14 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
             Ok(staged) => staged,
             Err(error) => return Ok(not_loaded(bench.load_error(name, &error))),
         };
-        let sourced = match self.answer(&folder, &staged) {
+        let sourced = match self.answer(index, &folder, &staged) {
             Ok(sourced) => sourced,
-            Err(entry) => return Ok(not_loaded(entry)),
+            Err(NoAnswer::NotLoaded(entry)) => return Ok(not_loaded(entry)),
+            Err(NoAnswer::Live(error)) => return Err(RunCasesError::Live(error)),
         };
-        self.keep_case(&staged)?;
-        let finished = self.score(&staged, &sourced)?;
-        let output_digest = match &sourced.answer.output {
-            Ok(json) => Some(self.sink.keep(json.as_bytes())?),
-            Err(_) => None,
-        };
+        let tell = self.plan.tell_answers;
+        let answer = tell.then(|| StoredAnswer::new(&staged.case.case_id, staged.case_digest, &sourced));
+        let (finished, output_digest) = self.score_and_keep(&staged, &sourced).map_err(RunCasesError::Keep)?;
         let evidence = CaseEvidence {
             case_digest: staged.case_digest,
             cassette_digest: sourced.cassette.as_ref().map(|cassette| cassette.digest),
@@ -207,27 +244,60 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
             answered_by: sourced.cassette.map(|cassette| (cassette.sut, cassette.kind)),
         };
         let reminders = validation_reminder(&folder, self.plan.today).into_iter().collect();
-        Ok(CaseEnd { end: Ok((finished, evidence)), warnings: sourced.warnings, reminders })
+        Ok(CaseEnd { end: Ok((finished, evidence)), answer, warnings: sourced.warnings, reminders })
     }
 
-    fn keep_case(&self, staged: &StagedCase) -> Result<(), S::Error> {
+    fn score_and_keep(
+        &self,
+        staged: &StagedCase,
+        sourced: &Sourced,
+    ) -> Result<(FinishedCase, Option<Digest>), S::Error> {
         for bytes in staged.files.values() {
             self.sink.keep(bytes)?;
         }
-        self.sink.keep(&staged.manifest).map(drop)
+        self.sink.keep(&staged.manifest)?;
+        let finished = self.score(staged, sourced)?;
+        let output = sourced.answer.output.as_ref().ok();
+        Ok((finished, output.map(|json| self.sink.keep(json.as_bytes())).transpose()?))
     }
 
-    fn answer(&self, folder: &CaseFolder, staged: &StagedCase) -> Result<Sourced, LoadErrorEntry> {
+    fn answer(&self, index: usize, folder: &CaseFolder, staged: &StagedCase) -> Result<Sourced, NoAnswer> {
+        match &self.plan.answers {
+            AnswerSource::Cassettes { source, strict } => {
+                self.replay(source, *strict, folder, staged).map_err(NoAnswer::NotLoaded)
+            }
+            AnswerSource::Live(run) => run.answer(index, staged).map_err(NoAnswer::Live),
+            AnswerSource::Stored(answers) => {
+                let stored = answers.get(&staged.case.case_id).cloned();
+                let missing = || {
+                    self.plan.bench.load_error_entry(
+                        staged.case.case_id.as_str(),
+                        String::new(),
+                        "no bundle has an answer for it".to_owned(),
+                    )
+                };
+                stored.map(StoredAnswer::into_sourced).ok_or_else(|| NoAnswer::NotLoaded(missing()))
+            }
+        }
+    }
+
+    fn replay(
+        &self,
+        source: &CassetteSource,
+        strict: bool,
+        folder: &CaseFolder,
+        staged: &StagedCase,
+    ) -> Result<Sourced, LoadErrorEntry> {
         let name = staged.case.case_id.as_str();
-        let (read, pin) = match (&self.plan.cassettes, &folder.file.cassette) {
+        let (read, pin) = match (source, &folder.file.cassette) {
             (CassetteSource::Folder(cassettes), _) => (read_cassette(cassettes, &format!("{name}.json")), None),
             (CassetteSource::Default, Some(pin)) => (read_cassette(&folder.folder, &pin.file_name), pin.blake3),
             (CassetteSource::Default, None) => (read_cassette(&folder.folder, "cassette.json"), None),
         };
         match read {
-            Ok(cassette) => Ok(self.check_cassette(cassette, pin, staged)),
+            Ok(cassette) => Ok(check_cassette(cassette, pin, strict, staged)),
             Err(CassetteError::File(error)) if error.is_missing() => {
-                let answer = Answer { output: Err(CaseFault::CassetteMissing), meter: Meter::default() };
+                let answer = Answer::none(CaseFault::CassetteMissing);
                 Ok(Sourced { answer, cassette: None, warnings: Vec::new() })
             }
             Err(CassetteError::File(error)) => Err(self.plan.bench.load_error(name, &error)),
@@ -235,23 +305,6 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
                 Err(self.plan.bench.load_error_entry(name, file_name, message))
             }
         }
-    }
-
-    /// A cassette made for other input, or with other bytes than its pin says, is a warning; strictly, it is a fault.
-    fn check_cassette(&self, cassette: Cassette, pin: Option<Digest>, staged: &StagedCase) -> Sourced {
-        let case_id = &staged.case.case_id;
-        let mut warnings = Vec::new();
-        if cassette.input_digest != staged.input_digest {
-            warnings.push(format!("{case_id}: the cassette is stale: it was made for other input"));
-        }
-        if pin.is_some_and(|pin| pin != cassette.digest) {
-            warnings.push(format!("{case_id}: the cassette does not match cassette_blake3"));
-        }
-        let mut answer = cassette.answer.clone();
-        if self.plan.strict_cassettes && !warnings.is_empty() {
-            answer.output = Err(CaseFault::CassetteStale);
-        }
-        Sourced { answer, cassette: Some(cassette), warnings }
     }
 
     fn score(&self, staged: &StagedCase, sourced: &Sourced) -> Result<FinishedCase, S::Error> {
@@ -272,6 +325,11 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
             Err(fault) => (Err(fault.clone()), None),
         };
         let logs_digest = scored.as_ref().and_then(log_object).map(|log| self.sink.keep(&log)).transpose()?;
+        let agent_log = agent_log_object(&sourced.answer);
+        let agent_log_digest = agent_log.map(|log| self.sink.keep(&log)).transpose()?;
+        // What a cassette cost was paid when it was made.
+        let (spent_usd, recorded_usd) =
+            if sourced.cassette.is_some() { (0.0, meter.cost_usd) } else { (meter.cost_usd, 0.0) };
         let (outcome, score, fault) = match verdict {
             Ok(score) => (OutcomeClass::Scored, score, None),
             Err(fault) => (fault.class(), BenchScore::faulted(&fault, meter), Some(fault)),
@@ -284,18 +342,44 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
                 fuel_used: scored.as_ref().and_then(|scored| scored.fuel_used),
                 peak_memory_bytes: scored.as_ref().map(|scored| scored.peak_memory_bytes),
                 logs_digest,
-                cost_is_estimate: false,
+                agent_log_digest,
+                cost_is_estimate: sourced.answer.cost_is_estimate,
             },
             fault,
-            spent_usd: 0.0,
-            recorded_usd: meter.cost_usd,
+            spent_usd,
+            recorded_usd,
         })
     }
 }
 
+/// A cassette made for other input, or with other bytes than its pin says, is a warning; strictly, it is a fault.
+fn check_cassette(cassette: Cassette, pin: Option<Digest>, strict: bool, staged: &StagedCase) -> Sourced {
+    let case_id = &staged.case.case_id;
+    let mut warnings = Vec::new();
+    if cassette.input_digest != staged.input_digest {
+        warnings.push(format!("{case_id}: the cassette is stale: it was made for other input"));
+    }
+    if pin.is_some_and(|pin| pin != cassette.digest) {
+        warnings.push(format!("{case_id}: the cassette does not match cassette_blake3"));
+    }
+    let Cassette { digest, sut, kind, mut answer, .. } = cassette;
+    if strict && !warnings.is_empty() {
+        answer.output = Err(CaseFault::CassetteStale);
+    }
+    Sourced { answer, cassette: Some(CassetteOrigin { digest, sut, kind }), warnings }
+}
+
 /// What a rubric wrote, as one object: a header per stream that says how much was kept and how much was cut off.
 pub(crate) fn log_object(scored: &Scored) -> Option<Vec<u8>> {
-    let streams = [("stdout", &scored.stdout), ("stderr", &scored.stderr)];
+    streams_object(&[("stdout", &scored.stdout), ("stderr", &scored.stderr)])
+}
+
+/// What a live agent wrote to stderr, in the same form. A replay cannot make it again, so it is an object of its own.
+fn agent_log_object(answer: &Answer) -> Option<Vec<u8>> {
+    streams_object(&[("stderr", &answer.stderr)])
+}
+
+fn streams_object(streams: &[(&str, &CapturedStream)]) -> Option<Vec<u8>> {
     if streams.iter().all(|(_, stream)| **stream == CapturedStream::default()) {
         return None;
     }

@@ -427,7 +427,7 @@ mod tests {
         evidence.record.report.aborted = true;
         let verdict = judge(&registration(), &bench_cases(), Tier::Silver, &evidence);
         let json = verdict.to_json().expect("it serialises");
-        insta::assert_snapshot!(json, @r#"{"kind":"verdict","task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-897531ef.json","seq":1,"hash":"897531efa269d70ca73c520fa1d6d04a201a176c218cbc369bec9dbdb682fbd4","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012"},"unfinished_runs":1}"#);
+        insta::assert_snapshot!(json, @r#"{"kind":"verdict","task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-8d032790.json","seq":1,"hash":"8d032790dfb6debf9d4796fda745ada45eee6803c15c3762dc9d4907856defbb","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012"},"unfinished_runs":1}"#);
     }
 
     #[test]

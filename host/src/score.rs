@@ -235,6 +235,10 @@ impl BenchScore {
     pub(crate) fn cost_usd(&self) -> f64 {
         self.cost_usd
     }
+
+    pub(crate) fn duration_seconds(&self) -> f64 {
+        self.duration_seconds
+    }
 }
 
 fn malformed<T>(field: &'static str, why: impl Into<String>) -> Result<T, RubricFault> {

@@ -1,5 +1,11 @@
 //! Which cases of a bench a run takes.
 
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
 /// Whether `name` matches `pattern`, in which `*` stands for any characters and `?` for one.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
@@ -28,10 +34,92 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// The names that any of the patterns matches; all of them when there is no pattern.
-pub(crate) fn select(names: &[String], patterns: &[String]) -> Vec<String> {
-    let wanted = |name: &&String| patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, name));
-    names.iter().filter(wanted).cloned().collect()
+/// What is wanted of a bench's cases. Every part narrows the selection; the default is all of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    /// A case must match one of these, if there are any.
+    pub(crate) patterns: Vec<String>,
+    /// A case must be one of these.
+    pub(crate) among: Option<BTreeSet<String>>,
+    /// At most so many, the first in order.
+    pub(crate) limit: Option<usize>,
+}
+
+impl Wanted {
+    pub(crate) fn select(&self, names: &[String]) -> Vec<String> {
+        let matching = |name: &&String| {
+            self.patterns.is_empty() || self.patterns.iter().any(|pattern| matches(pattern, name.as_str()))
+        };
+        let among = |name: &&String| self.among.as_ref().is_none_or(|among| among.contains(*name));
+        names.iter().filter(matching).filter(among).take(self.limit.unwrap_or(usize::MAX)).cloned().collect()
+    }
+
+    /// The selection in the words of a report: patterns that select the same cases again.
+    pub(crate) fn as_patterns(&self, selected: &[String]) -> Vec<String> {
+        if self.among.is_none() && self.limit.is_none() { self.patterns.clone() } else { selected.to_vec() }
+    }
+}
+
+/// One of several equal parts of a run: `2/3` is the second of three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Shard {
+    index: usize,
+    count: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not a shard: it must look like `2/3`, the second of three", text.escape_default())]
+pub(crate) struct ParseShardError {
+    text: String,
+}
+
+impl Shard {
+    pub(crate) fn index(self) -> usize {
+        self.index
+    }
+
+    pub(crate) fn count(self) -> usize {
+        self.count
+    }
+
+    /// Every so-manieth name, so that neighbours, which tend to be alike, are spread over the shards.
+    pub(crate) fn select(self, names: &[String]) -> Vec<String> {
+        names.iter().skip(self.index - 1).step_by(self.count).cloned().collect()
+    }
+}
+
+impl FromStr for Shard {
+    type Err = ParseShardError;
+
+    fn from_str(text: &str) -> Result<Self, ParseShardError> {
+        let number = |text: &str| text.parse::<usize>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let numbers = text.split_once('/').and_then(|(index, count)| Some((number(index)?, number(count)?)));
+        match numbers {
+            Some((index, count)) if (1..=count).contains(&index) => Ok(Self { index, count }),
+            _ => Err(ParseShardError { text: text.to_owned() }),
+        }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+impl TryFrom<String> for Shard {
+    type Error = ParseShardError;
+
+    fn try_from(text: String) -> Result<Self, ParseShardError> {
+        text.parse()
+    }
+}
+
+impl From<Shard> for String {
+    fn from(shard: Shard) -> Self {
+        shard.to_string()
+    }
 }
 
 #[cfg(test)]
@@ -60,5 +148,36 @@ mod tests {
     #[test]
     fn a_hostile_pattern_takes_no_exponential_time() {
         assert!(!matches(&"*a".repeat(200), &"a".repeat(199)));
+    }
+
+    fn names(count: usize) -> Vec<String> {
+        (0..count).map(|number| format!("{number:03}")).collect()
+    }
+
+    #[test]
+    fn every_part_of_a_wish_narrows_the_selection() {
+        let all = names(12);
+        assert_eq!(Wanted::default().select(&all), all);
+        let wanted = Wanted {
+            patterns: vec!["00*".to_owned()],
+            among: Some(["003", "005", "007", "011"].map(str::to_owned).into()),
+            limit: Some(2),
+        };
+        let selected = wanted.select(&all);
+        assert_eq!(selected, ["003", "005"]);
+        assert_eq!(wanted.as_patterns(&selected), selected, "the report never says `all` of a part");
+    }
+
+    #[test]
+    fn the_shards_of_a_run_are_disjoint_and_together_everything() {
+        for count in 1..6 {
+            let shards = (1..=count).map(|index| format!("{index}/{count}").parse::<Shard>().expect("a shard"));
+            let mut all: Vec<_> = shards.flat_map(|shard| shard.select(&names(10))).collect();
+            all.sort_unstable();
+            assert_eq!(all, names(10));
+        }
+        for bad in ["", "1", "0/3", "4/3", "1/0", "+1/3", "1/3/5", "a/b"] {
+            assert!(bad.parse::<Shard>().is_err(), "{bad}");
+        }
     }
 }

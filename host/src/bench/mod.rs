@@ -11,7 +11,7 @@ mod strict_toml;
 pub(crate) use load::{
     Bench, BenchFolder, CaseFolder, LoadBenchError, list_task_classes, load_bench, load_folder, load_rubric,
 };
-pub(crate) use registration::{PromotionMetric, Registration};
+pub(crate) use registration::{Capture, PromotionMetric, Registration, SutSettings};
 
 /// Editors complete and check registration.toml and case.toml by schemas that are made from the types above.
 #[cfg(test)]

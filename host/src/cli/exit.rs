@@ -16,6 +16,8 @@ pub(crate) enum Exit {
     EvidenceBroken,
     /// Something of the harness or the bench failed: load errors, a rubric that does not load, a record not written.
     HarnessError,
+    /// Nothing was chained; a live run can be resumed.
+    Interrupted,
     /// Everything worked and the answer is no.
     AnswerIsNo,
 }
@@ -30,6 +32,7 @@ impl From<Exit> for ExitCode {
             Exit::NoCases => 4,
             Exit::AnswerIsNo => 5,
             Exit::EvidenceBroken => 6,
+            Exit::Interrupted => 130,
         })
     }
 }

@@ -11,11 +11,14 @@ mod export;
 mod fence;
 mod history;
 mod list;
+mod merge;
 mod printer;
 mod problem;
 mod promote;
 mod rubric;
 mod run;
+mod shell;
+mod signals;
 mod surroundings;
 mod verify;
 
@@ -48,12 +51,19 @@ Exit codes:
   3  task class not found
   4  no cases, or none selected
   5  everything worked and the answer is no: a case failed or faulted
-  6  evidence broken: the chain or a replay does not hold";
+  6  evidence broken: the chain or a replay does not hold
+130  interrupted: nothing was chained";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Score the cases of a task class and chain the result.
     Run(run::RunArgs),
+    /// Score the bundles of a run's shards and chain the result.
+    Merge(merge::MergeArgs),
+    /// Print completions for a shell.
+    Completions(shell::CompletionsArgs),
+    /// Print the man page.
+    Man,
     /// Check the chained records of a store.
     Verify(verify::VerifyArgs),
     /// Check that every bench is complete and in order; answers all gaps at once.
@@ -101,6 +111,9 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Run(args) => run::run(args),
+        Command::Merge(args) => merge::merge(args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man => shell::man(),
         Command::Verify(args) => verify::verify(&args),
         Command::Fence(args) => fence::fence(&args),
         Command::List(args) => list::list(&args),

@@ -1,6 +1,6 @@
 //! What the process was started in: environment, clock, terminal. Read here, handed to everything else as values.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
@@ -8,8 +8,10 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use terminal_size::{Width, terminal_size_of};
 
 use super::exit::Exit;
 use super::problem::Problem;
@@ -29,6 +31,35 @@ pub(super) fn is_ci() -> bool {
     env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
 }
 
+/// The variables of this process that are on an agent's allow-list.
+pub(super) fn variables(allowed: &[String]) -> BTreeMap<OsString, OsString> {
+    allowed.iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect()
+}
+
+/// Where agents' workspaces are made.
+pub(super) fn scratch() -> PathBuf {
+    env::temp_dir()
+}
+
+/// The command line of this process, with `--resume`, for a shell.
+pub(super) fn resume_command() -> String {
+    let mut words: Vec<_> = env::args().map(|word| shell_word(&word)).collect();
+    if !words.iter().any(|word| word == "--resume") {
+        words.push("--resume".to_owned());
+    }
+    words.join(" ")
+}
+
+/// A word that a shell takes as it is.
+pub(super) fn shell_word(word: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_=./:,@%+*".contains(character);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 /// Who runs this: the owner of a store must be the same.
 pub(super) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -43,7 +74,20 @@ pub(super) fn cores() -> NonZeroUsize {
 pub(super) fn style(quiet: bool) -> Style {
     let no_colour = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
-    Style { colour: io::stderr().is_terminal() && !no_colour && !dumb, quiet }
+    let terminal = io::stderr().is_terminal() && !dumb;
+    let columns = terminal.then(|| terminal_size_of(io::stderr())).flatten();
+    Style { colour: terminal && !no_colour, quiet, columns: columns.map(|(Width(columns), _)| columns.into()) }
+}
+
+/// A clock that starts now.
+pub(super) fn stopwatch() -> Box<dyn Fn() -> Duration> {
+    let began = Instant::now();
+    Box::new(move || began.elapsed())
+}
+
+/// The file that GitHub shows on a job's page, if this runs in one.
+pub(super) fn step_summary() -> Option<PathBuf> {
+    env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// Where this user's programs keep state that must outlive a store.

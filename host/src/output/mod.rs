@@ -4,11 +4,16 @@
 //! report of it, is the product.
 
 mod json_lines;
+mod junit;
+mod markdown;
 mod people;
+mod progress;
 
 use std::io::{self, Write};
 
 pub(crate) use json_lines::JsonLines;
+pub(crate) use junit::junit;
+pub(crate) use markdown::markdown;
 pub(crate) use people::{People, Style};
 
 /// A writer that keeps its first error and goes quiet after it.
@@ -25,6 +30,13 @@ impl<W: Write> Steadfast<W> {
     pub(crate) fn line(&mut self, line: &str) {
         if self.error.is_none() {
             self.error = writeln!(self.inner, "{line}").and_then(|()| self.inner.flush()).err();
+        }
+    }
+
+    /// Text that ends no line.
+    fn text(&mut self, text: &str) {
+        if self.error.is_none() {
+            self.error = write!(self.inner, "{text}").and_then(|()| self.inner.flush()).err();
         }
     }
 

@@ -2,36 +2,60 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
+use std::time::Duration;
 
 use super::Steadfast;
+use super::progress::{CLEAR, Progress};
 use crate::event::{Event, Recorded, Reporter};
 use crate::ids::TaskClassName;
 use crate::report::{BenchRunReport, CaseResult};
 use crate::score::{BenchScore, OutcomeClass};
 
-/// How much a person wants to see, and whether the terminal has colours.
+/// How much a person wants to see, and what the terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style {
     pub(crate) colour: bool,
     pub(crate) quiet: bool,
+    /// The columns of a terminal on which a line can be drawn over; `None` gets plain lines.
+    pub(crate) columns: Option<usize>,
 }
 
 /// Writes the person's view of a run.
 pub(crate) struct People<W> {
     out: Steadfast<W>,
     style: Style,
-    selected: usize,
-    done: usize,
+    progress: Progress,
+    /// The time since the run began.
+    elapsed: Box<dyn Fn() -> Duration>,
+    bar_is_drawn: bool,
 }
 
 impl<W: Write> People<W> {
-    pub(crate) fn new(out: W, style: Style) -> Self {
-        Self { out: Steadfast::new(out), style, selected: 0, done: 0 }
+    pub(crate) fn new(out: W, style: Style, elapsed: Box<dyn Fn() -> Duration>) -> Self {
+        Self { out: Steadfast::new(out), style, progress: Progress::default(), elapsed, bar_is_drawn: false }
     }
 
-    fn progress(&mut self, line: &str) {
+    /// A line that stays, above the bar if there is one.
+    fn line(&mut self, line: &str) {
+        if self.bar_is_drawn {
+            self.out.text(CLEAR);
+            self.bar_is_drawn = false;
+        }
+        self.out.line(line);
+    }
+
+    /// A line that a quiet run does not have.
+    fn progress_line(&mut self, line: &str) {
         if !self.style.quiet {
-            self.out.line(line);
+            self.line(line);
+        }
+    }
+
+    fn draw_bar(&mut self) {
+        if let (Some(columns), false) = (self.style.columns, self.style.quiet) {
+            let bar = self.progress.line(columns, (self.elapsed)());
+            self.out.text(&format!("{CLEAR}{bar}"));
+            self.bar_is_drawn = true;
         }
     }
 
@@ -43,7 +67,13 @@ impl<W: Write> People<W> {
             (OutcomeClass::Skipped, _) => self.paint("33", "skip"),
             _ => self.paint("35", "fault"),
         };
-        let mut line = format!("[{}/{}] {mark} {} {:.3}", self.done, self.selected, result.case_id, score.score());
+        let mut line = format!(
+            "[{}/{}] {mark} {} {:.3}",
+            self.progress.done(),
+            self.progress.total,
+            result.case_id,
+            score.score()
+        );
         if !score.failure_modes().is_empty() {
             let _ = write!(line, "  {}", score.failure_modes().join(", "));
         }
@@ -62,7 +92,7 @@ impl<W: Write> People<W> {
             report.mean_score,
             report.lower_bound_95,
         );
-        self.out.line(&headline);
+        self.line(&headline);
         let faults: Vec<_> = report
             .outcomes
             .iter()
@@ -70,12 +100,12 @@ impl<W: Write> People<W> {
             .map(|(class, count)| format!("{count} {}", class.as_str()))
             .collect();
         if !faults.is_empty() {
-            self.out.line(&format!("faults: {}", faults.join(", ")));
+            self.line(&format!("faults: {}", faults.join(", ")));
         }
         if report.had_load_errors {
-            self.out.line(&format!("left out: {} cases that did not load", report.load_errors.len()));
+            self.line(&format!("left out: {} cases that did not load", report.load_errors.len()));
         }
-        self.out.line(&format!(
+        self.line(&format!(
             "cost: ${:.2} (cassettes cost ${:.2} when made)",
             report.total_cost_usd, report.recorded_cost_usd
         ));
@@ -83,10 +113,10 @@ impl<W: Write> People<W> {
 
     fn recorded(&mut self, recorded: &Recorded) {
         if recorded.chain_begins {
-            self.out.line("a new chain begins with this record");
+            self.line("a new chain begins with this record");
         }
-        self.out.line(&format!("record: {} (seq {})", recorded.path, recorded.seq));
-        self.out.line(&format!("next: eval-host show {}", recorded.path));
+        self.line(&format!("record: {} (seq {})", recorded.path, recorded.seq));
+        self.line(&format!("next: eval-host show {}", recorded.path));
     }
 }
 
@@ -94,23 +124,32 @@ impl<W: Write> Reporter for People<W> {
     fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::RunStarted { task_class, selected } => {
-                self.selected = *selected;
-                self.progress(&format!("running {selected} cases of {task_class}"));
+                self.progress.total = *selected;
+                self.progress_line(&format!("running {selected} cases of {task_class}"));
+                self.draw_bar();
             }
-            Event::Warning(text) => self.out.line(&format!("{} {text}", self.paint("33", "warning:"))),
+            Event::Warning(text) => {
+                let line = format!("{} {text}", self.paint("33", "warning:"));
+                self.line(&line);
+            }
             Event::LoadError(entry) => {
-                self.done += 1;
+                self.progress.count_load_error();
                 let field = if entry.field.is_empty() { String::new() } else { format!(" {}:", entry.field) };
                 let line = format!("{} {}:{field} {}", self.paint("31", "load error:"), entry.folder, entry.message);
-                self.out.line(&line);
+                self.line(&line);
             }
             Event::CaseFinished(result) => {
-                self.done += 1;
+                self.progress.count_case(result);
                 let line = self.case_line(result);
-                self.progress(&line);
+                self.progress_line(&line);
+                self.draw_bar();
             }
             Event::Aggregated { task_class, report, .. } => self.summary(task_class, report),
             Event::Recorded(recorded) => self.recorded(recorded),
+            Event::Bundled { path } => {
+                self.line(&format!("bundle: {path}\nnext: eval-host merge, with the bundles of all shards"));
+            }
+            Event::Answered(_) => {}
         }
     }
 }

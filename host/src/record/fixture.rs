@@ -55,7 +55,7 @@ impl Run {
         let finished = cases.iter().map(|(id, output)| finished(id, output, &mut add)).collect();
         let facts = RunFacts {
             selection: Selection { patterns: Vec::new(), cases_in_bench: 2, selected: 2 },
-            aborted: false,
+            lost_usd: 0.0,
             load_errors: Vec::new(),
             warnings: Vec::new(),
         };
@@ -177,6 +177,7 @@ fn finished(id: &CaseId, output_json: &str, add: &mut dyn FnMut(Vec<u8>) -> Dige
             fuel_used: scored.fuel_used,
             peak_memory_bytes: Some(scored.peak_memory_bytes),
             logs_digest,
+            agent_log_digest: None,
             cost_is_estimate: false,
         },
         fault: None,

@@ -206,7 +206,7 @@ impl<S> EvalRunRecord<S> {
     pub(crate) fn named_objects(&self) -> BTreeSet<Digest> {
         let cases = self.case_digest_set.values().copied();
         let outputs = self.output_digest_set.values().copied().flatten();
-        let logs = self.report.cases.iter().filter_map(|case| case.logs_digest);
+        let logs = self.report.cases.iter().flat_map(|case| [case.logs_digest, case.agent_log_digest]).flatten();
         cases.chain(outputs).chain(logs).chain([self.rubric_digest, self.registration_digest]).collect()
     }
 }

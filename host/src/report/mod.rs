@@ -28,6 +28,8 @@ pub(crate) struct CaseResult<S> {
     pub(crate) peak_memory_bytes: Option<u64>,
     /// The object with what the rubric wrote to stdout and stderr, if it wrote anything.
     pub(crate) logs_digest: Option<Digest>,
+    /// The object with the end of what a live agent wrote to stderr, if it wrote anything.
+    pub(crate) agent_log_digest: Option<Digest>,
     /// What the case cost is not known, and its reservation was charged instead.
     pub(crate) cost_is_estimate: bool,
 }
@@ -74,6 +76,7 @@ pub(crate) struct Report<S> {
     pub(crate) recorded_cost_usd: f64,
     /// The names of the block-severity modes that occurred, sorted.
     pub(crate) block_severity_failure_modes: BTreeSet<String>,
+    /// Cases were left out because the cost cap was reached.
     pub(crate) aborted: bool,
     pub(crate) had_load_errors: bool,
     pub(crate) load_errors: Vec<LoadErrorEntry>,
@@ -96,10 +99,11 @@ pub(crate) struct FinishedCase {
 }
 
 /// What surrounds the cases of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunFacts {
     pub(crate) selection: Selection,
-    pub(crate) aborted: bool,
+    /// What was charged for agents that were started and lost with the process that had started them.
+    pub(crate) lost_usd: f64,
     pub(crate) load_errors: Vec<LoadErrorEntry>,
     pub(crate) warnings: Vec<String>,
 }
@@ -126,10 +130,10 @@ pub(crate) fn aggregate(
         passed_count: attempted().filter(|case| case.result.score.passed()).count() as u64,
         mean_score,
         lower_bound_95: lower_bound_95(mean_score, attempted_count),
-        total_cost_usd: finished.iter().map(|case| case.spent_usd).sum::<f64>() + 0.0,
+        total_cost_usd: finished.iter().map(|case| case.spent_usd).sum::<f64>() + facts.lost_usd,
         recorded_cost_usd: finished.iter().map(|case| case.recorded_usd).sum::<f64>() + 0.0,
         block_severity_failure_modes: finished.iter().flat_map(|case| block_modes(case, block)).collect(),
-        aborted: facts.aborted,
+        aborted: finished.iter().any(|case| case.fault == Some(CaseFault::SkippedCostCap)),
         had_load_errors: !facts.load_errors.is_empty(),
         load_errors: facts.load_errors,
         warnings: facts.warnings,
@@ -191,6 +195,7 @@ mod tests {
                 fuel_used: Some(1),
                 peak_memory_bytes: Some(1),
                 logs_digest: None,
+                agent_log_digest: None,
                 cost_is_estimate: false,
             },
             fault,
@@ -219,7 +224,7 @@ mod tests {
     fn facts() -> RunFacts {
         RunFacts {
             selection: Selection { patterns: Vec::new(), cases_in_bench: 4, selected: 4 },
-            aborted: false,
+            lost_usd: 0.0,
             load_errors: Vec::new(),
             warnings: Vec::new(),
         }

@@ -3,13 +3,18 @@
 //! A cassette names the input it was made for, so one that has gone stale is noticed. The answer in it is kept verbatim: a
 //! replay hands the rubric the very bytes that the system under test wrote.
 
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Answer, HarnessErrorKind, SutName};
 use crate::contract::Meter;
 use crate::files::{FileError, Folder, MOST_FILE_BYTES};
-use crate::ids::Digest;
+use crate::ids::{CaseId, Digest};
 use crate::json;
 use crate::score::CaseFault;
 
@@ -61,13 +66,25 @@ struct CassetteFile {
 /// An answer that never came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "mode", deny_unknown_fields)]
-enum RecordedError {
+pub(super) enum RecordedError {
     Timeout,
     HarnessError { kind: HarnessErrorKind, message: String },
 }
 
 impl RecordedError {
-    fn into_fault(self) -> CaseFault {
+    /// `None` for what is not the system under test's doing, and so nothing to replay.
+    pub(super) fn from_fault(fault: &CaseFault) -> Option<Self> {
+        match fault {
+            CaseFault::SutTimeout => Some(Self::Timeout),
+            CaseFault::Harness { kind, message } => {
+                let kind = HarnessErrorKind::ALL.into_iter().find(|known| known.as_str() == *kind)?;
+                Some(Self::HarnessError { kind, message: message.clone() })
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn into_fault(self) -> CaseFault {
         match self {
             Self::Timeout => CaseFault::SutTimeout,
             Self::HarnessError { kind, message } => CaseFault::Harness { kind: kind.as_str(), message },
@@ -104,8 +121,64 @@ fn parse(bytes: &[u8]) -> Result<Cassette, String> {
         sut: file.sut,
         kind: file.kind,
         input_digest: file.input_digest,
-        answer: Answer { output, meter: Meter { cost_usd: file.cost_usd, duration_seconds: file.duration_seconds } },
+        answer: Answer::new(output, Meter { cost_usd: file.cost_usd, duration_seconds: file.duration_seconds }),
     })
+}
+
+/// An answer of a live system under test, on its way into a cassette.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Recording<'a> {
+    pub(crate) sut: &'a SutName,
+    pub(crate) input_digest: Digest,
+    pub(crate) recorded_at: jiff::Timestamp,
+    pub(crate) answer: &'a Answer,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the cassette `{}` could not be written", path.display())]
+pub(crate) struct RecordError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Writes `<folder>/<case-id>.json`, whole or not at all, in place of one that is there. Faults are recorded too. An answer
+/// that never was one (a case that was skipped) leaves no cassette.
+pub(crate) fn record_cassette(folder: &Path, case_id: &CaseId, recording: &Recording<'_>) -> Result<(), RecordError> {
+    let path = folder.join(format!("{case_id}.json"));
+    match to_json(recording) {
+        Some(bytes) => replace_file(folder, &path, &bytes).map_err(|source| RecordError { path, source }),
+        None => Ok(()),
+    }
+}
+
+fn to_json(recording: &Recording<'_>) -> Option<Vec<u8>> {
+    let (output, error) = match &recording.answer.output {
+        Ok(json) => (Some(RawValue::from_string(json.clone()).expect("an answer was checked to be JSON")), None),
+        Err(fault) => (None, Some(RecordedError::from_fault(fault)?)),
+    };
+    let file = CassetteFile {
+        schema_version: SCHEMA_VERSION,
+        sut: recording.sut.clone(),
+        kind: CassetteKind::Recorded,
+        input_digest: recording.input_digest,
+        recorded_at: recording.recorded_at,
+        duration_seconds: recording.answer.meter.duration_seconds,
+        cost_usd: recording.answer.meter.cost_usd,
+        output,
+        error,
+    };
+    // Pretty around the answer, which stays as it is.
+    let mut bytes = serde_json::to_vec_pretty(&file).expect("checked numbers and texts serialise");
+    bytes.push(b'\n');
+    Some(bytes)
+}
+
+fn replace_file(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 #[cfg(test)]
@@ -155,5 +228,38 @@ mod tests {
                 .contains("schema_version is 2")
         );
         assert!(refused(&cassette(r#","output":{}"#).replace("0.0", "-1.0")).starts_with("cost_usd is -1"));
+    }
+
+    #[test]
+    fn what_is_recorded_is_replayed_to_the_byte() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sut = SutName { name: "agent".to_owned(), version: "1".to_owned() };
+        let case_id: CaseId = "001-a".parse().expect("a case id");
+        let message = "exit status 3".to_owned();
+        for output in [
+            Ok("{ \"b\" :\t1.50,\n \"a\":[] }".to_owned()),
+            Err(CaseFault::SutTimeout),
+            Err(CaseFault::Harness { kind: HarnessErrorKind::ExitStatus.as_str(), message }),
+        ] {
+            let answer = Answer::new(output, Meter { cost_usd: 0.1, duration_seconds: 1.5 });
+            let recorded_at = "2026-11-16T00:00:00Z".parse().expect("a time");
+            let recording = Recording { sut: &sut, input_digest: Digest::of(b"input"), recorded_at, answer: &answer };
+            record_cassette(folder.path(), &case_id, &recording).expect("written");
+            let folder = Folder::open_ambient(folder.path()).expect("a folder");
+            let cassette = read_cassette(&folder, "001-a.json").expect("a cassette");
+            assert_eq!((&cassette.answer, &cassette.sut, cassette.kind), (&answer, &sut, CassetteKind::Recorded));
+        }
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing but the cassette is left");
+    }
+
+    #[test]
+    fn what_the_host_decided_is_not_recorded_as_an_answer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let answer = Answer::none(CaseFault::SkippedCostCap);
+        let sut = SutName { name: "agent".to_owned(), version: "1".to_owned() };
+        let recorded_at = "2026-11-16T00:00:00Z".parse().expect("a time");
+        let recording = Recording { sut: &sut, input_digest: Digest::of(b"input"), recorded_at, answer: &answer };
+        record_cassette(folder.path(), &"001-a".parse().expect("a case id"), &recording).expect("nothing to write");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }
 }

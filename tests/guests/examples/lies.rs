@@ -25,6 +25,7 @@ fn lie(output: &HarnessOutput) -> BenchScore {
         "negative-infinity" => scored(output, f64::NEG_INFINITY),
         "negative-zero" => scored(output, -0.0),
         "just-above-one" => scored(output, 1.000_000_000_000_000_2),
+        "one-and-a-half" => scored(output, 1.5),
         "negative" => scored(output, -0.1),
         "duplicate-keys" => with_keys(output, &["twice", "twice"]),
         "empty-key" => with_keys(output, &[""]),

@@ -1,0 +1,132 @@
+//! The flags of `eval-host run`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::super::Places;
+use super::super::evidence::TrustArgs;
+use crate::bench::Capture;
+use crate::cost::Usd;
+use crate::ids::TaskClassName;
+use crate::select::Shard;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RunArgs {
+    /// The kind of work to evaluate: a folder below the bench root.
+    #[arg(long, value_name = "NAME")]
+    pub(super) task_class: TaskClassName,
+    /// How many cases to run and score at once [default: the number of cores].
+    #[arg(long, short = 'j', value_name = "N")]
+    pub(super) concurrency: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(super) selection: SelectionArgs,
+    #[command(flatten)]
+    pub(super) cassettes: CassetteArgs,
+    #[command(flatten)]
+    pub(super) live: LiveArgs,
+    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
+    #[arg(long, value_name = "DIR")]
+    pub(super) input_root: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) trust: TrustArgs,
+    #[command(flatten)]
+    pub(super) places: Places,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Selection")]
+pub(super) struct SelectionArgs {
+    /// Only the cases whose id matches (`*` any characters, `?` one); may be given more than once.
+    #[arg(long, value_name = "GLOB")]
+    pub(super) cases: Vec<String>,
+    /// Only the cases that did not pass in this record.
+    #[arg(long, value_name = "RECORD")]
+    pub(super) failing_from: Option<PathBuf>,
+    /// At most so many cases, the first in order.
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<NonZeroUsize>,
+    /// Only this part of the selected cases, such as `2/3`: writes a bundle of answers for `eval-host merge` instead of a record.
+    #[arg(long, value_name = "I/N")]
+    pub(super) shard: Option<Shard>,
+    /// Say what would run, with digests and the largest possible cost, and do nothing.
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Cassettes")]
+pub(super) struct CassetteArgs {
+    /// Replay the cassettes `<DIR>/<case-id>.json` instead of each case's own.
+    #[arg(long, value_name = "DIR", conflicts_with = "live")]
+    pub(super) cassettes: Option<PathBuf>,
+    /// Make a stale cassette, or one that does not match its pin, a fault instead of a warning.
+    #[arg(long, conflicts_with = "live")]
+    pub(super) strict_cassettes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Live runs")]
+pub(super) struct LiveArgs {
+    /// Run a real agent for every case, and pay for it.
+    #[arg(long)]
+    pub(super) live: bool,
+    /// The agent's command line, run by `/bin/sh` [default: `[sut]` in registration.toml].
+    #[arg(long, value_name = "COMMAND", requires = "live")]
+    pub(super) sut: Option<String>,
+    /// Where the agent's answer is read from [default: `[sut]` in registration.toml, or else its response].
+    #[arg(long, value_name = "WHAT", requires = "live")]
+    pub(super) capture: Option<CaptureArg>,
+    /// Write every answer to `<DIR>/<case-id>.json`, as a cassette.
+    #[arg(long, value_name = "DIR", requires = "live")]
+    pub(super) record: Option<PathBuf>,
+    /// The most that the run may cost.
+    #[arg(long, value_name = "USD", default_value = "5.00", value_parser = dollars)]
+    pub(super) max_cost_usd: Usd,
+    /// Continue the run that was killed or interrupted.
+    #[arg(long, requires = "live")]
+    pub(super) resume: bool,
+    /// Fail when another live run of the task class is going on, instead of waiting for it.
+    #[arg(long, requires = "live")]
+    pub(super) no_wait: bool,
+    /// Allow --live where the variable CI is set.
+    #[arg(long)]
+    pub(super) allow_live_in_ci: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(in crate::cli) struct OutputArgs {
+    /// Print only problems and the summary to stderr.
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+    /// Write the results as JUnit XML too.
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
+}
+
+/// Where a live answer is read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum CaptureArg {
+    /// The JSON response on stdout.
+    Response,
+    /// What the agent changed in its workspace, as a diff.
+    WorkspaceDiff,
+}
+
+impl From<CaptureArg> for Capture {
+    fn from(capture: CaptureArg) -> Self {
+        match capture {
+            CaptureArg::Response => Self::Response,
+            CaptureArg::WorkspaceDiff => Self::WorkspaceDiff,
+        }
+    }
+}
+
+fn dollars(text: &str) -> Result<Usd, String> {
+    let amount = text.strip_prefix('$').unwrap_or(text).parse().ok().and_then(Usd::from_dollars);
+    amount.ok_or_else(|| "it must be an amount of dollars, such as 5.00".to_owned())
+}

@@ -1,0 +1,345 @@
+//! A live run from its flags to its end: the command, the lock, the money, the journal, and what becomes of them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::super::exit::Exit;
+use super::super::problem::Problem;
+use super::super::{signals, surroundings};
+use super::args::{LiveArgs, RunArgs};
+use super::session::{OpenStore, RunFailure, Session};
+use crate::bench::{Capture, SutSettings};
+use crate::cost::{Budget, Usd};
+use crate::evaluation::LiveFacts;
+use crate::ids::Digest;
+use crate::interrupt::Interrupt;
+use crate::journal::{Header, Journal, JournalContents, JournalPlace, LiveTerms, RunTerms};
+use crate::live_run::{LiveParts, LiveRun, Recorder, end_orphans};
+use crate::pipeline::AnswerSource;
+use crate::record::Sut;
+use crate::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting};
+use crate::shard::BundleHeader;
+use crate::sut::SutName;
+use crate::sut::live::{LiveSut, RunMark, boot_id};
+use crate::utc::UtcMillis;
+
+/// The variables that an agent gets when no registration says which.
+const DEFAULT_ENVIRONMENT: [&str; 2] = ["PATH", "HOME"];
+const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
+
+pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue) -> Result<Exit, Problem> {
+    let args = &all_args.live;
+    let agent = Agent::of(session, args)?;
+    let per_case = agent.settings.max_cost_usd_per_case.and_then(Usd::from_dollars);
+    let terms = session.terms(Some(LiveTerms {
+        command_digest: agent.digest,
+        cap_nano_usd: args.max_cost_usd,
+        per_case_nano_usd: per_case,
+    }));
+    let interrupt = Arc::new(Interrupt::new());
+    signals::watch(&interrupt)?;
+    let lock = acquire(session, args, queue, &interrupt)?;
+    let cap = cap_left(args.max_cost_usd, &lock)?;
+    let store = OpenStore::open(session.places, all_args.trust)?;
+    let begun = match begin(session, args, terms.clone(), &store)? {
+        Beginning::Run(begun) => begun,
+        Beginning::AlreadyCommitted { started_at } => {
+            let release = lock.release(Usd::ZERO);
+            say(&format!("the run of {started_at} is complete, and its record is committed: nothing is left to do"));
+            return release.map(|()| Exit::Ok).map_err(|error| Problem::from_error(Exit::HarnessError, &error));
+        }
+    };
+    let mut budget = Budget::new(cap, per_case);
+    begun.earlier.iter().flat_map(JournalContents::charged).for_each(|charged| budget.already_spent(charged));
+    let clock = || surroundings::now().unwrap_or(session.now);
+    let live_run = LiveRun::new(LiveParts {
+        sut: agent.live_sut(begun.header.mark.clone()),
+        budget,
+        has_price_limit: per_case.is_some(),
+        lock,
+        journal: begun.journal,
+        earlier: begun.earlier,
+        cases: terms.cases,
+        recorder: args.record.as_deref().map(|folder| recorder(folder, agent.name())).transpose()?,
+        interrupt: &interrupt,
+        clock: &clock,
+    });
+    let result = execute(session, &live_run, &agent, &begun.header, &store);
+    end(result, live_run)
+}
+
+fn execute(
+    session: &Session<'_>,
+    live_run: &LiveRun<'_>,
+    agent: &Agent,
+    header: &Header,
+    store: &OpenStore,
+) -> Result<Exit, RunFailure> {
+    let answers = AnswerSource::Live(live_run);
+    let lost_usd = live_run.lost().dollars();
+    if session.chosen.shard.is_some() {
+        let header = BundleHeader::new(header.terms.clone(), Some(agent.sut()), header.started_at, lost_usd);
+        return session.bundle(answers, header);
+    }
+    let live = LiveFacts { sut: agent.sut(), started_marker: header.started_marker, lost_usd };
+    session.evaluate(answers, Some(live), header.started_at, store)
+}
+
+/// Keeps the journal of a run that has no result yet, and says how to go on.
+fn end(result: Result<Exit, RunFailure>, live_run: LiveRun<'_>) -> Result<Exit, Problem> {
+    let not_ended = |error: crate::live_run::LiveRunError| {
+        Problem::new(Exit::HarnessError, "the run is over, but could not be put away").caused_by(&error)
+    };
+    match result {
+        Ok(exit) => live_run.committed().map(|()| exit).map_err(not_ended),
+        Err(failure @ (RunFailure::AfterCommit(_) | RunFailure::NothingAffordable(_))) => {
+            live_run.committed().map_err(not_ended)?;
+            Err(failure.into())
+        }
+        Err(failure) => {
+            live_run.left_unfinished().map_err(not_ended)?;
+            Err(Problem::from(failure).hint(format!("continue it with `{}`", surroundings::resume_command())))
+        }
+    }
+}
+
+/// How agents are started, and what that is called in a record.
+struct Agent {
+    settings: SutSettings,
+    command: Vec<OsString>,
+    digest: Digest,
+    name: String,
+}
+
+/// All that makes one way of running an agent different from another.
+#[derive(Serialize)]
+struct CommandFacts<'a> {
+    command: &'a [String],
+    env: &'a [String],
+    capture: Capture,
+    timeout_seconds: u64,
+}
+
+impl Agent {
+    fn of(session: &Session<'_>, args: &LiveArgs) -> Result<Self, Problem> {
+        let registered = session.bench.registration.sut.clone();
+        let mut settings = match (registered, &args.sut) {
+            (Some(settings), None) => settings,
+            (Some(settings), Some(line)) => SutSettings { command: shell(line)?, ..settings },
+            (None, Some(line)) => SutSettings {
+                command: shell(line)?,
+                env: DEFAULT_ENVIRONMENT.map(str::to_owned).into(),
+                capture: Capture::default(),
+                timeout_seconds: DEFAULT_TIMEOUT_SECONDS,
+                max_cost_usd_per_case: None,
+            },
+            (None, None) => {
+                let what = format!("no agent is named for `{}`", session.bench.registration.task_class);
+                return Err(Problem::new(Exit::UsageOrCap, what)
+                    .hint("name one with --sut '<command>', or with `[sut]` in registration.toml"));
+            }
+        };
+        if let Some(capture) = args.capture {
+            settings.capture = capture.into();
+        }
+        let facts = CommandFacts {
+            command: &settings.command,
+            env: &settings.env,
+            capture: settings.capture,
+            timeout_seconds: settings.timeout_seconds,
+        };
+        let digest = Digest::of(&serde_json::to_vec(&facts).expect("texts and a number serialise"));
+        let name = program_name(args.sut.as_deref().unwrap_or(&settings.command[0]));
+        Ok(Self { command: absolute_command(&settings.command)?, digest, name, settings })
+    }
+
+    /// The same name, version and command digest for the same way of running the same command.
+    fn name(&self) -> SutName {
+        let mut version = self.digest.to_string();
+        version.truncate(12);
+        SutName { name: self.name.clone(), version }
+    }
+
+    fn sut(&self) -> Sut {
+        let SutName { name, version } = self.name();
+        Sut { name, version, command_digest: Some(self.digest) }
+    }
+
+    fn live_sut(&self, mark: RunMark) -> LiveSut {
+        LiveSut {
+            command: self.command.clone(),
+            environment: surroundings::variables(&self.settings.env),
+            capture: self.settings.capture,
+            timeout: Duration::from_secs(self.settings.timeout_seconds),
+            scratch: surroundings::scratch(),
+            mark,
+        }
+    }
+}
+
+/// A command line for the shell. A program that is named by a relative path is looked for from here, because agents run in
+/// folders of their own.
+fn shell(line: &str) -> Result<Vec<String>, Problem> {
+    let (program, rest) = line.split_at(line.find(char::is_whitespace).unwrap_or(line.len()));
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./+".contains(character);
+    let line = if program.contains('/') && program.chars().all(is_plain) {
+        let path = from_here(program)?;
+        format!("{}{rest}", surroundings::shell_word(&path.to_string_lossy()))
+    } else {
+        line.to_owned()
+    };
+    Ok(vec!["/bin/sh".to_owned(), "-c".to_owned(), line])
+}
+
+fn from_here(path: impl AsRef<Path>) -> Result<PathBuf, Problem> {
+    absolute(path)
+        .map_err(|error| Problem::new(Exit::HarnessError, "the working directory is not there").caused_by(&error))
+}
+
+/// The file name of the program that a command line begins with.
+fn program_name(line: &str) -> String {
+    let program = line.split_whitespace().next().unwrap_or(line);
+    Path::new(program).file_name().map_or_else(|| program.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The same for a program that a registration names.
+fn absolute_command(command: &[String]) -> Result<Vec<OsString>, Problem> {
+    let mut command: Vec<_> = command.iter().map(OsString::from).collect();
+    if command[0].to_string_lossy().contains('/') {
+        command[0] = from_here(&command[0])?.into_os_string();
+    }
+    Ok(command)
+}
+
+fn acquire(
+    session: &Session<'_>,
+    args: &LiveArgs,
+    queue: RunLockQueue,
+    interrupt: &Interrupt,
+) -> Result<RunLock, Problem> {
+    let mut say = |text: &str| {
+        // With stderr gone there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "{text}");
+    };
+    let waiting =
+        Waiting { say: if args.no_wait { None } else { Some(&mut say) }, is_interrupted: &|| interrupt.is_requested() };
+    let holder = Holder { process: std::process::id(), since: session.now };
+    queue.acquire(holder, waiting).map_err(|error| {
+        let exit = match &error {
+            RunLockError::Interrupted { .. } => Exit::Interrupted,
+            _ => Exit::HarnessError,
+        };
+        Problem::from_error(exit, &error)
+    })
+}
+
+/// What other runs spent while this one waited counts against its cap.
+fn cap_left(cap: Usd, lock: &RunLock) -> Result<Usd, Problem> {
+    let left = cap.saturating_sub(lock.spent_meanwhile);
+    if lock.spent_meanwhile > Usd::ZERO && left == Usd::ZERO {
+        let what = format!("other runs spent {} while this one waited, and its cap is {cap}", lock.spent_meanwhile);
+        return Err(Problem::new(Exit::UsageOrCap, what).hint("start it again, or raise the cap with --max-cost-usd"));
+    }
+    Ok(left)
+}
+
+/// A journal that is ready to be written.
+struct Begun {
+    journal: Journal,
+    header: Header,
+    earlier: Option<JournalContents>,
+}
+
+/// What there is to do.
+enum Beginning {
+    Run(Begun),
+    AlreadyCommitted { started_at: UtcMillis },
+}
+
+/// Begins a new run, or goes on with one. Either way nothing of an earlier one is left running.
+fn begin(session: &Session<'_>, args: &LiveArgs, terms: RunTerms, store: &OpenStore) -> Result<Beginning, Problem> {
+    let failed = |error: &dyn std::error::Error| Problem::from_error(Exit::HarnessError, error);
+    let place = JournalPlace::new(&session.places.out, &terms.task_class);
+    let found = place.read().map_err(|error| failed(&error))?;
+    if let Some(found) = &found {
+        end_orphans(found, &surroundings::scratch()).map_err(|error| {
+            Problem::new(Exit::HarnessError, "what an earlier run left behind cannot be removed").caused_by(&error)
+        })?;
+        // A process may die between its commit and the end of its journal: nothing may be chained twice.
+        if found.header.started_marker.is_some_and(|marker| !store.is_unfinished(marker)) {
+            place.remove().map_err(|error| failed(&error))?;
+            if args.resume {
+                return Ok(Beginning::AlreadyCommitted { started_at: found.header.started_at });
+            }
+            return start(session, &place, terms, store).map(Beginning::Run);
+        }
+    }
+    match (found, args.resume) {
+        (Some(earlier), true) => {
+            check_terms(&earlier, &terms)?;
+            let journal = place.go_on(&earlier, boot_id()).map_err(|error| failed(&error))?;
+            Ok(Beginning::Run(Begun { journal, header: earlier.header.clone(), earlier: Some(earlier) }))
+        }
+        (None, true) => {
+            Err(Problem::new(Exit::UsageOrCap, format!("there is no run of `{}` to resume", terms.task_class))
+                .hint("leave out --resume to start one"))
+        }
+        (found, false) => {
+            if let Some(found) = found {
+                let aside = place.set_aside(&found.header.started_at.basic()).map_err(|error| failed(&error))?;
+                abandoned(&found, &aside);
+            }
+            start(session, &place, terms, store).map(Beginning::Run)
+        }
+    }
+}
+
+fn start(session: &Session<'_>, place: &JournalPlace, terms: RunTerms, store: &OpenStore) -> Result<Begun, Problem> {
+    let mark = RunMark::new()
+        .map_err(|error| Problem::new(Exit::HarnessError, "no random number for the run").caused_by(&error))?;
+    let started_marker = if terms.shard.is_some() { None } else { Some(store.announce(session)?) };
+    let header = Header::new(terms, mark, session.now, started_marker);
+    let journal =
+        place.create(header.clone(), boot_id()).map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
+    Ok(Begun { journal, header, earlier: None })
+}
+
+fn check_terms(earlier: &JournalContents, terms: &RunTerms) -> Result<(), Problem> {
+    let differences = earlier.header.terms.differences(terms);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let what =
+        format!("the run of {} cannot be resumed as this one: {}", earlier.header.started_at, differences.join("; "));
+    Err(Problem::new(Exit::UsageOrCap, what)
+        .hint("resume with the flags and the bench of that run, or leave out --resume to start another"))
+}
+
+fn abandoned(found: &JournalContents, aside: &Path) {
+    let (done, selected) = (found.finished.len(), found.header.terms.cases.len());
+    say(&format!(
+        "warning: the run of {} was not resumed: {done} of its {selected} cases were paid for, and are kept in `{}`",
+        found.header.started_at,
+        aside.display()
+    ));
+}
+
+/// Tells a person something before the run has begun.
+fn say(text: &str) {
+    // With stderr gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+fn recorder(folder: &Path, sut: SutName) -> Result<Recorder, Problem> {
+    fs::create_dir_all(folder).map_err(|error| {
+        let what = format!("the cassettes' folder `{}` cannot be made", folder.display());
+        Problem::new(Exit::UsageOrCap, what).caused_by(&error)
+    })?;
+    Ok(Recorder { folder: folder.to_owned(), sut })
+}

@@ -1,0 +1,349 @@
+//! What every kind of run has in common once its cases are chosen: the plan, its terms, and the way from answers to an exit
+//! code.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use super::super::evidence::{Recollection, TrustArgs};
+use super::super::exit::Exit;
+use super::super::problem::Problem;
+use super::super::{LOCK_PATIENCE, Places, surroundings};
+use super::args::{OutputArgs, SelectionArgs};
+use crate::bench::{Bench, load_bench};
+use crate::evaluation::{EvaluateError, LiveFacts, RunSetting, answer_shard, evaluate};
+use crate::event::{Event, Reporter as _};
+use crate::ids::{Digest, TaskClassName};
+use crate::journal::{LiveTerms, RunTerms};
+use crate::live_run::LiveRunError;
+use crate::output::{JsonLines, People, junit, markdown};
+use crate::pipeline::{AnswerSource, Plan};
+use crate::record::RecordedRun;
+use crate::report::{BenchRunReport, CaseResult};
+use crate::sandbox::PreparedRubric;
+use crate::score::{BenchScore, OutcomeClass};
+use crate::select::{Shard, Wanted};
+use crate::shard::{BundleHeader, BundleWriter};
+use crate::stage::{InputRoot, stage};
+use crate::store::{AppendError, Evidence as _, NotCommitted, Receipt, StoreWriter};
+use crate::utc::UtcMillis;
+use crate::verify::{Verification, verify_store};
+
+/// The cases that a run takes.
+#[derive(Debug)]
+pub(in crate::cli) struct Chosen {
+    /// What the report says of the selection.
+    pub(in crate::cli) patterns: Vec<String>,
+    /// Every selected case, of all shards.
+    pub(in crate::cli) selected: Vec<String>,
+    pub(in crate::cli) shard: Option<Shard>,
+}
+
+impl Chosen {
+    /// The cases of this run: the selected ones, or a shard of them.
+    pub(in crate::cli) fn names(&self) -> Vec<String> {
+        self.shard.map_or_else(|| self.selected.clone(), |shard| shard.select(&self.selected))
+    }
+}
+
+/// A run whose cases are chosen.
+#[derive(Debug)]
+pub(in crate::cli) struct Session<'a> {
+    pub(in crate::cli) bench: &'a Bench,
+    pub(in crate::cli) input_root: &'a InputRoot,
+    pub(in crate::cli) chosen: Chosen,
+    pub(in crate::cli) concurrency: NonZeroUsize,
+    pub(in crate::cli) now: UtcMillis,
+    pub(in crate::cli) output: &'a OutputArgs,
+    pub(in crate::cli) places: &'a Places,
+}
+
+pub(in crate::cli) fn open_bench(places: &Places, task_class: &TaskClassName) -> Result<Bench, Problem> {
+    Ok(load_bench(&super::super::open_bench_root(&places.bench_root)?, task_class)?)
+}
+
+pub(super) fn choose(bench: &Bench, args: &SelectionArgs) -> Result<Chosen, Problem> {
+    let task_class = &bench.registration.task_class;
+    let wanted = Wanted {
+        patterns: args.cases.clone(),
+        among: args.failing_from.as_deref().map(|path| failing_in(path, task_class)).transpose()?,
+        limit: args.limit.map(NonZeroUsize::get),
+    };
+    let selected = wanted.select(bench.case_names());
+    let chosen = Chosen { patterns: wanted.as_patterns(&selected), selected, shard: args.shard };
+    if chosen.names().is_empty() {
+        return Err(Problem::new(Exit::NoCases, format!("no case of `{task_class}` is selected"))
+            .hint(format!("the cases are below `{}`", bench.folder.path().join("cases").display())));
+    }
+    Ok(chosen)
+}
+
+/// The cases that did not pass in a record.
+fn failing_in(path: &Path, task_class: &TaskClassName) -> Result<BTreeSet<String>, Problem> {
+    let unreadable = |error: &dyn std::error::Error| {
+        Problem::new(Exit::UsageOrCap, format!("the record `{}` cannot be read", path.display())).caused_by(error)
+    };
+    let bytes = fs::read(path).map_err(|error| unreadable(&error))?;
+    let (record, _) = RecordedRun::read(&bytes).map_err(|error| unreadable(&error))?;
+    if record.task_class != *task_class {
+        let what = format!("the record `{}` is of `{}`, not of `{task_class}`", path.display(), record.task_class);
+        return Err(Problem::new(Exit::UsageOrCap, what));
+    }
+    let failing = record.report.cases.into_iter().filter(|case| !case.score.fields().passed);
+    Ok(failing.map(|case| case.case_id.as_str().to_owned()).collect())
+}
+
+impl Session<'_> {
+    /// What the run is asked to do. Every selected case is read once for it, one at a time.
+    pub(in crate::cli) fn terms(&self, live: Option<LiveTerms>) -> RunTerms {
+        let digest_of = |name: &String| {
+            let staged = self.bench.open_case(name).ok().and_then(|folder| stage(&folder, self.input_root).ok());
+            (name.clone(), staged.map(|staged| staged.case_digest))
+        };
+        RunTerms {
+            harness_version: env!("CARGO_PKG_VERSION").to_owned(),
+            task_class: self.bench.registration.task_class.clone(),
+            rubric_digest: self.bench.rubric_digest,
+            registration_digest: Digest::of(&self.bench.registration_bytes),
+            patterns: self.chosen.patterns.clone(),
+            cases: self.chosen.selected.iter().map(digest_of).collect::<BTreeMap<_, _>>(),
+            live,
+            shard: self.chosen.shard,
+        }
+    }
+
+    fn plan<'p>(&'p self, answers: AnswerSource<'p>) -> Plan<'p> {
+        Plan {
+            bench: self.bench,
+            input_root: self.input_root,
+            names: self.chosen.names(),
+            answers,
+            tell_answers: self.chosen.shard.is_some(),
+            concurrency: self.concurrency,
+            today: self.now.date(),
+        }
+    }
+
+    pub(in crate::cli) fn prepare_rubric(&self) -> Result<PreparedRubric, Problem> {
+        let sandbox = surroundings::sandbox(self.concurrency)?;
+        let rubric = sandbox.load(&self.bench.rubric).map_err(|error| {
+            let what = format!("failed to load the rubric of `{}`", self.bench.registration.task_class);
+            Problem::new(Exit::HarnessError, what).caused_by(&error)
+        })?;
+        Ok(rubric.prepare(self.bench.registration.limits))
+    }
+
+    /// Scores the answers and commits the record.
+    pub(in crate::cli) fn evaluate(
+        &self,
+        answers: AnswerSource<'_>,
+        live: Option<LiveFacts>,
+        started_at: UtcMillis,
+        store: &OpenStore,
+    ) -> Result<Exit, RunFailure> {
+        let setting = RunSetting {
+            patterns: self.chosen.patterns.clone(),
+            started_at,
+            bench_git_commit: surroundings::git_commit(self.bench.folder.path()),
+            live,
+        };
+        let rubric = self.prepare_rubric()?;
+        let mut json_lines = JsonLines::new(io::stdout());
+        let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
+        let mut emit = |event: &Event<'_>| {
+            json_lines.event(event);
+            people.event(event);
+        };
+        // Should the clock fail after the run, its start is the best that can be said.
+        let clock = || surroundings::now().unwrap_or(self.now);
+        let known = &store.verified.snapshot;
+        let (report, receipt) =
+            evaluate(&self.plan(answers), &setting, &rubric, &store.store, known, &clock, &mut emit)?;
+        store.remember(&receipt).map_err(RunFailure::AfterCommit)?;
+        self.write_reports(&report, store, &receipt).map_err(RunFailure::AfterCommit)?;
+        match json_lines.finish() {
+            Ok(()) => Ok(exit_of(&report)),
+            Err(error) => {
+                let what = "the record was committed, but the report of it could not be written to stdout";
+                Err(RunFailure::AfterCommit(Problem::new(Exit::HarnessError, what).caused_by(&error)))
+            }
+        }
+    }
+
+    /// The report once more, for those who read it elsewhere. The record is committed by now, whatever happens here.
+    fn write_reports(&self, report: &BenchRunReport, store: &OpenStore, receipt: &Receipt) -> Result<(), Problem> {
+        let task_class = &self.bench.registration.task_class;
+        let not_written = |path: &Path, error: io::Error| {
+            let what = format!("the record was committed, but `{}` could not be written", path.display());
+            Problem::new(Exit::HarnessError, what).caused_by(&error)
+        };
+        if let Some(path) = &self.output.junit {
+            let xml = junit(task_class, report, &|case| log_of(case, store));
+            fs::write(path, xml).map_err(|error| not_written(path, error))?;
+        }
+        if let Some(path) = surroundings::step_summary() {
+            let text = markdown(task_class, report, &receipt.path.display().to_string());
+            let file = OpenOptions::new().append(true).create(true).open(&path);
+            file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| not_written(&path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Answers the cases of a shard and writes their bundle. They are scored too, for whoever watches; nothing is chained.
+    pub(in crate::cli) fn bundle(&self, answers: AnswerSource<'_>, header: BundleHeader) -> Result<Exit, RunFailure> {
+        let rubric = self.prepare_rubric()?;
+        let path = self.bundle_path();
+        let not_written = |error: io::Error| {
+            let what = format!("the bundle `{}` could not be written", path.display());
+            RunFailure::Run(Problem::new(Exit::HarnessError, what).caused_by(&error))
+        };
+        let mut bundle = BundleWriter::create(&path, header).map_err(not_written)?;
+        let mut json_lines = JsonLines::new(io::stdout());
+        let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
+        let mut emit = |event: &Event<'_>| {
+            json_lines.event(event);
+            people.event(event);
+            if let Event::Answered(answer) = event {
+                bundle.add(answer);
+            }
+        };
+        answer_shard(&self.plan(answers), &rubric, &mut emit)?;
+        let path = bundle.finish().map_err(not_written)?.display().to_string();
+        let written = Event::Bundled { path: &path };
+        json_lines.event(&written);
+        people.event(&written);
+        json_lines.finish().map(|()| Exit::Ok).map_err(|error| {
+            let what = "the bundle was written, but the report of it could not be written to stdout";
+            RunFailure::AfterCommit(Problem::new(Exit::HarnessError, what).caused_by(&error))
+        })
+    }
+
+    fn bundle_path(&self) -> PathBuf {
+        let shard =
+            self.chosen.shard.map_or_else(String::new, |shard| format!("-{}-of-{}", shard.index(), shard.count()));
+        self.places.out.join("bundles").join(format!("{}{shard}.jsonl", self.bench.registration.task_class))
+    }
+}
+
+/// What a case's rubric and agent wrote.
+fn log_of(case: &CaseResult<BenchScore>, store: &OpenStore) -> Option<String> {
+    let logs = [case.logs_digest, case.agent_log_digest].into_iter().flatten();
+    let read = |digest| store.store.reader().object(digest).ok();
+    let text: String = logs.filter_map(read).map(|log| String::from_utf8_lossy(&log).into_owned()).collect();
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// A store that was checked and can be appended to.
+#[derive(Debug)]
+pub(in crate::cli) struct OpenStore {
+    pub(in crate::cli) store: StoreWriter,
+    pub(in crate::cli) verified: Verification,
+    recollection: Recollection,
+}
+
+impl OpenStore {
+    /// Opens the store, finishes what a crash left in it, and checks it before anything is run: a broken chain is not
+    /// continued.
+    pub(in crate::cli) fn open(places: &Places, trust: TrustArgs) -> Result<Self, Problem> {
+        let recollection = Recollection::of(places, trust)?;
+        let store = StoreWriter::open(&places.out, surroundings::user(), LOCK_PATIENCE).map_err(|error| {
+            Problem::new(Exit::HarnessError, format!("the store `{}` cannot be used", places.out.display()))
+                .caused_by(&error)
+        })?;
+        store.finish().map_err(|error| {
+            Problem::new(Exit::HarnessError, "what a crash left cannot be finished").caused_by(&error)
+        })?;
+        let verified = verify_store(store.reader(), recollection.checks(), &mut |_, _| {})
+            .map_err(|error| Problem::new(Exit::HarnessError, "the store cannot be read").caused_by(&error))?;
+        if verified.is_sound() {
+            return Ok(Self { store, verified, recollection });
+        }
+        let findings: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
+        let what =
+            format!("the evidence in `{}` is {}: {}", places.out.display(), verified.state(), findings.join("; "));
+        Err(Problem::new(Exit::EvidenceBroken, what)
+            .hint("keep the store as it is for whoever investigates; start another with --out"))
+    }
+
+    /// Says before the first case that a live run begins, so that nobody can report only the best of ten.
+    pub(in crate::cli) fn announce(&self, session: &Session<'_>) -> Result<Digest, Problem> {
+        let cases = session.chosen.names().len() as u64;
+        self.store
+            .announce(&session.bench.registration.task_class, session.now, cases)
+            .map_err(|error| Problem::new(Exit::HarnessError, "the run could not be announced").caused_by(&error))
+    }
+
+    /// Whether no record names this announcement of a run.
+    pub(in crate::cli) fn is_unfinished(&self, marker: Digest) -> bool {
+        self.verified.unfinished.iter().any(|started| started.digest == marker)
+    }
+
+    /// Remembers the record that was just committed as the newest one.
+    fn remember(&self, receipt: &Receipt) -> Result<(), Problem> {
+        let mut heads = self.verified.heads().clone();
+        heads.set(receipt.link.position.task_class.clone(), receipt.link.head());
+        self.recollection.advance(&self.verified, &heads)
+    }
+}
+
+/// How a run failed, for whoever has to decide what becomes of its journal.
+#[derive(Debug)]
+pub(in crate::cli) enum RunFailure {
+    Interrupted,
+    /// No case could be afforded.
+    NothingAffordable(Problem),
+    /// The result is safe; telling of it failed.
+    AfterCommit(Problem),
+    Run(Problem),
+}
+
+impl From<Problem> for RunFailure {
+    fn from(problem: Problem) -> Self {
+        Self::Run(problem)
+    }
+}
+
+impl From<EvaluateError> for RunFailure {
+    fn from(error: EvaluateError) -> Self {
+        let exit = match &error {
+            EvaluateError::Live(LiveRunError::Interrupted) => return Self::Interrupted,
+            EvaluateError::NothingAffordable { .. } => {
+                let problem = Problem::from_error(Exit::UsageOrCap, &error).hint("raise it with --max-cost-usd");
+                return Self::NothingAffordable(problem);
+            }
+            EvaluateError::Append(
+                AppendError::Unknown { .. }
+                | AppendError::NotCommitted { source: NotCommitted::Broken(_) | NotCommitted::HeadChanged, .. },
+            ) => Exit::EvidenceBroken,
+            _ => Exit::HarnessError,
+        };
+        Self::Run(Problem::from_error(exit, &error))
+    }
+}
+
+impl From<RunFailure> for Problem {
+    fn from(failure: RunFailure) -> Self {
+        match failure {
+            RunFailure::Interrupted => Self::new(Exit::Interrupted, "interrupted"),
+            RunFailure::NothingAffordable(problem) | RunFailure::AfterCommit(problem) | RunFailure::Run(problem) => {
+                problem
+            }
+        }
+    }
+}
+
+/// The exit code of a run whose record is committed.
+fn exit_of(report: &BenchRunReport) -> Exit {
+    let count = |class| report.outcomes.get(&class).copied().unwrap_or(0);
+    if report.had_load_errors || count(OutcomeClass::HarnessFault) > 0 {
+        Exit::HarnessError
+    } else if report.aborted {
+        Exit::UsageOrCap
+    } else if report.passed_count < report.attempted || !report.block_severity_failure_modes.is_empty() {
+        Exit::AnswerIsNo
+    } else {
+        Exit::Ok
+    }
+}

@@ -1,0 +1,38 @@
+//! Completions and the man page, made from the definition of the command line, so that they cannot differ from it.
+
+use std::io::{self, Write as _};
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use super::Cli;
+use super::exit::Exit;
+use super::problem::Problem;
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// The shell.
+    shell: Shell,
+}
+
+pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Problem> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "eval-host", &mut script);
+    print(&script)
+}
+
+pub(super) fn man() -> Result<Exit, Problem> {
+    let mut page = Vec::new();
+    let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
+    rendered.map_err(not_written).and_then(|()| print(&page))
+}
+
+fn print(bytes: &[u8]) -> Result<Exit, Problem> {
+    let mut out = io::stdout();
+    out.write_all(bytes).and_then(|()| out.flush()).map(|()| Exit::Ok).map_err(not_written)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
+fn not_written(error: io::Error) -> Problem {
+    Problem::new(Exit::HarnessError, "the result could not be written to stdout").caused_by(&error)
+}

@@ -1,0 +1,384 @@
+//! What a run may still spend: a pure state machine that is asked before every case and told after it.
+//!
+//! Nothing starts that could take the run over its cap. A case reserves the most that it can cost; when nobody has said what
+//! that is, the most that a case of this run has cost; and while nobody can know at all, everything that is left, so that
+//! the first case runs alone. A case whose cost stays unknown is charged what it had reserved: an unknown cost is not zero.
+//!
+//! Money is counted in whole nano-dollars, rounded up, because ten times 0.1 must be exactly 1.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+const NANO: f64 = 1e9;
+
+/// An amount of money.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Usd(u64);
+
+impl Usd {
+    pub(crate) const ZERO: Self = Self(0);
+
+    /// An amount from dollars that are finite and not negative; what is finer than a nano-dollar is rounded up, and what is
+    /// more than there is becomes the most there is.
+    pub(crate) fn from_dollars(dollars: f64) -> Option<Self> {
+        if !dollars.is_finite() || dollars < 0.0 {
+            return None;
+        }
+        // The nearest whole number first: 0.3 dollars are 300000000.00000006 nano-dollars as a product, and not one more.
+        let (nearest, up) = ((dollars * NANO).round(), (dollars * NANO).ceil());
+        let nanos = if nearest / NANO >= dollars { nearest } else { up };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is a whole number, not negative, and the cast saturates"
+        )]
+        Some(Self(nanos as u64))
+    }
+
+    pub(crate) fn dollars(self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "amounts beyond 2^53 nano-dollars, nine million, are not exact")]
+        let nanos = self.0 as f64;
+        nanos / NANO
+    }
+
+    pub(crate) fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    pub(crate) fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl AddAssign for Usd {
+    fn add_assign(&mut self, other: Self) {
+        *self = self.saturating_add(other);
+    }
+}
+
+impl fmt::Display for Usd {
+    /// Dollars and cents, and more digits only where there is more.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = format!("{:09}", self.0 % 1_000_000_000);
+        let cents = digits.trim_end_matches('0');
+        write!(f, "${}.{cents:0<2}", self.0 / 1_000_000_000)
+    }
+}
+
+/// What a case did cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CaseCost {
+    Known(Usd),
+    Unknown,
+}
+
+/// The right to run one case. It must be given back with [`Budget::settle`].
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "what is reserved stays reserved until it is settled"]
+pub(crate) struct Reservation {
+    case: usize,
+    /// What is set aside for the case, and charged if its cost stays unknown.
+    pub(crate) amount: Usd,
+    /// The most that the case may spend.
+    pub(crate) allowance: Usd,
+}
+
+/// Whether a case may start.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Permission {
+    Go(Reservation),
+    /// Ask again when something was settled.
+    Wait,
+    /// Nothing fits any more, for this case and every later one.
+    Skip,
+}
+
+/// What settling a case did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Settled {
+    pub(crate) charged: Usd,
+    /// The cost is not known, and the reservation was charged instead.
+    pub(crate) is_estimate: bool,
+    /// The cap is exceeded: what is outstanding must be cancelled.
+    pub(crate) overshot: bool,
+}
+
+/// What a run has spent, has set aside, and may still spend.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    cap: Usd,
+    per_case: Option<Usd>,
+    spent: Usd,
+    largest: Option<Usd>,
+    reserved: BTreeMap<usize, Usd>,
+    /// The first case that has neither been decided nor said that it needs no decision.
+    turn: usize,
+    /// The cases behind it of which that can be said.
+    passed: BTreeSet<usize>,
+    exhausted: bool,
+}
+
+impl Budget {
+    pub(crate) fn new(cap: Usd, per_case: Option<Usd>) -> Self {
+        Self {
+            cap,
+            per_case,
+            spent: Usd::ZERO,
+            largest: None,
+            reserved: BTreeMap::new(),
+            turn: 0,
+            passed: BTreeSet::new(),
+            exhausted: false,
+        }
+    }
+
+    /// Takes into account what an interrupted run paid for a case earlier.
+    pub(crate) fn already_spent(&mut self, charged: Usd) {
+        self.spent += charged;
+        self.largest = self.largest.max(Some(charged));
+    }
+
+    pub(crate) fn spent(&self) -> Usd {
+        self.spent
+    }
+
+    pub(crate) fn reserved(&self) -> Usd {
+        self.reserved.values().fold(Usd::ZERO, |sum, amount| sum.saturating_add(*amount))
+    }
+
+    /// Whether every further case is skipped.
+    #[cfg(test)]
+    fn is_exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    fn left(&self) -> Usd {
+        self.cap.saturating_sub(self.spent).saturating_sub(self.reserved())
+    }
+
+    /// Asks to start the case with this place in the order of the run. Cases are decided in that order, so that which ones
+    /// are left out does not depend on who asks first.
+    pub(crate) fn ask(&mut self, case: usize) -> Permission {
+        let permission = if self.exhausted {
+            Permission::Skip
+        } else if self.turn == case {
+            self.decide(case)
+        } else {
+            Permission::Wait
+        };
+        if permission != Permission::Wait {
+            self.pass(case);
+        }
+        permission
+    }
+
+    /// A case needs no decision, or has had it.
+    pub(crate) fn pass(&mut self, case: usize) {
+        if case >= self.turn {
+            self.passed.insert(case);
+        }
+        while self.passed.remove(&self.turn) {
+            self.turn += 1;
+        }
+    }
+
+    fn decide(&mut self, case: usize) -> Permission {
+        let left = self.left();
+        let amount = match self.per_case.or(self.largest) {
+            Some(amount) => Some(amount).filter(|amount| *amount <= left),
+            // Nobody knows what a case costs: the first one gets everything that is left, and the others wait for it.
+            None => Some(left).filter(|left| self.reserved.is_empty() && *left > Usd::ZERO),
+        };
+        match amount {
+            Some(amount) => {
+                self.reserved.insert(case, amount);
+                let allowance = if self.per_case.is_some() { amount } else { left };
+                Permission::Go(Reservation { case, amount, allowance })
+            }
+            None if !self.reserved.is_empty() => Permission::Wait,
+            None => {
+                self.exhausted = true;
+                Permission::Skip
+            }
+        }
+    }
+
+    /// Charges a case and frees what it had reserved.
+    #[expect(clippy::needless_pass_by_value, reason = "a reservation can be settled once")]
+    pub(crate) fn settle(&mut self, reservation: Reservation, cost: CaseCost) -> Settled {
+        self.reserved.remove(&reservation.case);
+        let (charged, is_estimate) = match cost {
+            CaseCost::Known(cost) => (cost, false),
+            CaseCost::Unknown => (reservation.amount, true),
+        };
+        self.spent += charged;
+        self.largest = self.largest.max(Some(charged));
+        let overshot = self.spent.saturating_add(self.reserved()) > self.cap;
+        self.exhausted |= overshot;
+        Settled { charged, is_estimate, overshot }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn usd(dollars: f64) -> Usd {
+        Usd::from_dollars(dollars).expect("an amount")
+    }
+
+    fn go(budget: &mut Budget, case: usize) -> Reservation {
+        match budget.ask(case) {
+            Permission::Go(reservation) => reservation,
+            other => panic!("case {case} must start: {other:?}"),
+        }
+    }
+
+    fn known(dollars: f64) -> CaseCost {
+        CaseCost::Known(usd(dollars))
+    }
+
+    #[test]
+    fn money_adds_up_exactly() {
+        let tenths = (0..10).fold(Usd::ZERO, |sum, _| sum.saturating_add(usd(0.1)));
+        assert_eq!(tenths, usd(1.0));
+        assert_eq!(usd(0.1).saturating_add(usd(0.2)), usd(0.3));
+        assert_eq!(usd(1e-12), Usd(1), "a cost is never rounded down to nothing");
+        assert_eq!(usd(1e300), Usd(u64::MAX));
+        for bad in [-0.1, f64::NAN, f64::INFINITY] {
+            assert_eq!(Usd::from_dollars(bad), None);
+        }
+        assert_eq!(
+            [usd(5.0), usd(0.3), usd(0.125), usd(1e-9)].map(|amount| amount.to_string()),
+            ["$5.00", "$0.30", "$0.125", "$0.000000001"]
+        );
+    }
+
+    #[test]
+    fn a_case_that_does_not_fit_waits_for_what_may_cost_less_than_reserved() {
+        let mut budget = Budget::new(usd(1.0), Some(usd(0.5)));
+        let (first, second) = (go(&mut budget, 0), go(&mut budget, 1));
+        assert_eq!(budget.ask(2), Permission::Wait);
+        assert_eq!(budget.settle(first, known(0.1)).charged, usd(0.1));
+        assert_eq!(budget.ask(2), Permission::Wait);
+        assert!(!budget.settle(second, known(0.2)).overshot);
+        let third = go(&mut budget, 2);
+        assert_eq!(third.allowance, usd(0.5));
+    }
+
+    #[test]
+    fn when_nothing_fits_any_more_the_rest_is_skipped() {
+        let mut budget = Budget::new(usd(1.0), Some(usd(0.3)));
+        for case in 0..3 {
+            let reservation = go(&mut budget, case);
+            assert!(!budget.settle(reservation, known(0.3)).overshot);
+        }
+        assert_eq!(budget.ask(3), Permission::Skip);
+        assert!(budget.is_exhausted());
+        assert_eq!(budget.ask(4), Permission::Skip);
+        assert_eq!(budget.spent(), usd(0.9));
+    }
+
+    #[test]
+    fn while_nobody_knows_what_a_case_costs_one_runs_alone() {
+        let mut budget = Budget::new(usd(1.0), None);
+        let first = go(&mut budget, 0);
+        assert_eq!((first.amount, first.allowance), (usd(1.0), usd(1.0)));
+        assert_eq!(budget.ask(1), Permission::Wait);
+        assert!(!budget.settle(first, known(0.3)).overshot);
+        let (second, third) = (go(&mut budget, 1), go(&mut budget, 2));
+        assert_eq!((second.amount, second.allowance), (usd(0.3), usd(0.7)));
+        assert_eq!((third.amount, third.allowance), (usd(0.3), usd(0.4)));
+    }
+
+    #[test]
+    fn an_unknown_cost_is_charged_as_reserved_and_said_to_be_an_estimate() {
+        let mut budget = Budget::new(usd(1.0), Some(usd(0.4)));
+        let reservation = go(&mut budget, 0);
+        let settled = budget.settle(reservation, CaseCost::Unknown);
+        assert_eq!(settled, Settled { charged: usd(0.4), is_estimate: true, overshot: false });
+    }
+
+    #[test]
+    fn a_case_that_overshoots_counts_and_cancels_the_rest() {
+        let mut budget = Budget::new(usd(1.0), Some(usd(0.5)));
+        let (first, second) = (go(&mut budget, 0), go(&mut budget, 1));
+        assert!(budget.settle(first, known(0.75)).overshot);
+        assert_eq!(budget.ask(2), Permission::Skip);
+        assert!(budget.settle(second, CaseCost::Unknown).overshot);
+        assert_eq!(budget.spent(), usd(1.25));
+    }
+
+    #[test]
+    fn cases_are_decided_in_order_and_those_that_need_no_decision_hold_nobody_up() {
+        let mut budget = Budget::new(usd(0.5), Some(usd(0.5)));
+        assert_eq!(budget.ask(2), Permission::Wait, "case 0 has not been heard of");
+        budget.pass(1);
+        assert_eq!(budget.ask(2), Permission::Wait);
+        let first = go(&mut budget, 0);
+        assert_eq!(budget.ask(2), Permission::Wait, "there is no money until the first is settled");
+        budget.settle(first, known(0.0));
+        budget.pass(0);
+        let _third = go(&mut budget, 2);
+    }
+
+    /// One step of a run: a case asks, or one that is running ends at a cost.
+    #[derive(Debug, Clone)]
+    enum Step {
+        Ask,
+        End { which: usize, cost: Option<u64> },
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            Just(Step::Ask),
+            (any::<usize>(), prop::option::of(0_u64..600)).prop_map(|(which, cost)| Step::End { which, cost }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_than_the_cap_is_spent_unless_a_case_costs_more_than_it_reserved(
+            cap in 0_u64..2000,
+            per_case in prop::option::of(1_u64..500),
+            steps in prop::collection::vec(step(), 0..200),
+        ) {
+            let mut budget = Budget::new(Usd(cap), per_case.map(Usd));
+            let mut running: Vec<Reservation> = Vec::new();
+            let (mut next, mut charged, mut broke_its_word, mut skipped) = (0, 0, false, false);
+            for step in steps {
+                match step {
+                    Step::Ask => match budget.ask(next) {
+                        Permission::Go(reservation) => {
+                            prop_assert!(!skipped, "nothing starts after a case was skipped");
+                            prop_assert!(reservation.amount <= reservation.allowance);
+                            running.push(reservation);
+                            next += 1;
+                        }
+                        Permission::Wait => prop_assert!(!running.is_empty(), "nobody waits for nothing"),
+                        Permission::Skip => {
+                            skipped = true;
+                            next += 1;
+                        }
+                    },
+                    Step::End { which, cost } if !running.is_empty() => {
+                        let reservation = running.swap_remove(which % running.len());
+                        broke_its_word |= cost.is_some_and(|cost| Usd(cost) > reservation.amount);
+                        let cost = cost.map_or(CaseCost::Unknown, |cost| CaseCost::Known(Usd(cost)));
+                        charged += budget.settle(reservation, cost).charged.0;
+                    }
+                    Step::End { .. } => {}
+                }
+                prop_assert_eq!(budget.spent().0, charged);
+                let committed = budget.spent().saturating_add(budget.reserved());
+                prop_assert!(broke_its_word || committed <= Usd(cap));
+                prop_assert!(committed <= Usd(cap) || budget.is_exhausted());
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The journal of a live run: what was started and what was paid for, durable before the run goes on.
+//!
+//! It is a file of JSON lines, `<store>/journals/<task_class>.jsonl`, written by one process at a time (the holder of the
+//! [`crate::run_lock`]). Every line is on the disk before anything that depends on it happens: what a case may cost before
+//! its agent starts, the agent's process group before the agent is told anything, the answer before the next case. A crash
+//! can tear the last line and no other. It holds answers and never scores: whoever resumes scores again.
+//!
+//! The file is removed when the run's record is committed.
+
+mod contents;
+mod terms;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use contents::JournalContents;
+#[cfg(test)]
+pub(crate) use terms::tests::terms as terms_fixture;
+pub(crate) use terms::{LiveTerms, RunTerms};
+
+use crate::cost::Usd;
+use crate::ids::{CaseId, Digest, TaskClassName};
+use crate::sut::StoredAnswer;
+use crate::sut::live::{GroupIdentity, RunMark};
+use crate::utc::UtcMillis;
+
+const SCHEMA_VERSION: u32 = 1;
+
+/// The first line: which run this is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Header {
+    schema_version: u32,
+    pub(crate) terms: RunTerms,
+    pub(crate) mark: RunMark,
+    pub(crate) started_at: UtcMillis,
+    /// The marker that announced the run in its store; a shard of a run is not announced.
+    pub(crate) started_marker: Option<Digest>,
+}
+
+impl Header {
+    pub(crate) fn new(terms: RunTerms, mark: RunMark, started_at: UtcMillis, started_marker: Option<Digest>) -> Self {
+        Self { schema_version: SCHEMA_VERSION, terms, mark, started_at, started_marker }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
+enum Line {
+    Run(Header),
+    /// A process works on the run from here on. Whatever was in flight before is lost.
+    Process {
+        boot_id: String,
+    },
+    Reserved {
+        case_id: CaseId,
+        nano_usd: Usd,
+    },
+    Running {
+        case_id: CaseId,
+        group: GroupIdentity,
+    },
+    Finished(StoredAnswer),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JournalError {
+    #[error("the journal `{}` cannot be {action}", path.display())]
+    Io { path: PathBuf, action: &'static str, source: io::Error },
+    #[error("line {line} of the journal `{}` is not one of this program: {message}", path.display())]
+    Malformed { path: PathBuf, line: usize, message: String },
+}
+
+/// The file of a task class's live run.
+#[derive(Debug, Clone)]
+pub(crate) struct JournalPlace {
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+impl JournalPlace {
+    pub(crate) fn new(store: &Path, task_class: &TaskClassName) -> Self {
+        let folder = store.join("journals");
+        let path = folder.join(format!("{task_class}.jsonl"));
+        Self { folder, path }
+    }
+
+    /// What a run that was not finished left behind.
+    pub(crate) fn read(&self) -> Result<Option<JournalContents>, JournalError> {
+        match fs::read(&self.path) {
+            Ok(bytes) => JournalContents::parse(&self.path, &bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(self.failed("read", source)),
+        }
+    }
+
+    /// Begins the journal of a new run. There must be none.
+    pub(crate) fn create(&self, header: Header, boot_id: String) -> Result<Journal, JournalError> {
+        DirBuilder::new()
+            .mode(0o700)
+            .recursive(true)
+            .create(&self.folder)
+            .map_err(|source| self.failed("created", source))?;
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&self.path)
+            .map_err(|source| self.failed("created", source))?;
+        let journal = Journal { place: self.clone(), file: Mutex::new(file) };
+        journal.append(&Line::Run(header))?;
+        journal.append(&Line::Process { boot_id })?;
+        self.sync_folder()?;
+        Ok(journal)
+    }
+
+    /// Goes on with a journal that was read, behind its last whole line.
+    pub(crate) fn go_on(&self, contents: &JournalContents, boot_id: String) -> Result<Journal, JournalError> {
+        let opened = OpenOptions::new().append(true).open(&self.path);
+        let cut = |file: File| file.set_len(contents.whole_bytes).map(|()| file);
+        let file = opened.and_then(cut).map_err(|source| self.failed("continued", source))?;
+        let journal = Journal { place: self.clone(), file: Mutex::new(file) };
+        journal.append(&Line::Process { boot_id })?;
+        Ok(journal)
+    }
+
+    /// Gives an unfinished run up without losing what was paid for: its journal is kept under another name.
+    pub(crate) fn set_aside(&self, name: &str) -> Result<PathBuf, JournalError> {
+        let aside = self.path.with_extension(format!("{name}.abandoned.jsonl"));
+        fs::rename(&self.path, &aside).map_err(|source| self.failed("set aside", source))?;
+        self.sync_folder()?;
+        Ok(aside)
+    }
+
+    /// Forgets a run whose record is committed.
+    pub(crate) fn remove(&self) -> Result<(), JournalError> {
+        fs::remove_file(&self.path).map_err(|source| self.failed("removed", source))?;
+        self.sync_folder()
+    }
+
+    fn sync_folder(&self) -> Result<(), JournalError> {
+        File::open(&self.folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|source| self.failed("made durable", source))
+    }
+
+    fn failed(&self, action: &'static str, source: io::Error) -> JournalError {
+        JournalError::Io { path: self.path.clone(), action, source }
+    }
+}
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    place: JournalPlace,
+    file: Mutex<File>,
+}
+
+impl Journal {
+    /// Before an agent is started: what it may cost.
+    pub(crate) fn reserved(&self, case_id: &CaseId, amount: Usd) -> Result<(), JournalError> {
+        self.append(&Line::Reserved { case_id: case_id.clone(), nano_usd: amount })
+    }
+
+    /// Before an agent is told anything: how to find it.
+    pub(crate) fn running(&self, case_id: &CaseId, group: &GroupIdentity) -> Result<(), JournalError> {
+        self.append(&Line::Running { case_id: case_id.clone(), group: group.clone() })
+    }
+
+    /// Before anything is done with an answer.
+    pub(crate) fn finished(&self, answer: StoredAnswer) -> Result<(), JournalError> {
+        self.append(&Line::Finished(answer))
+    }
+
+    /// The run's record is committed.
+    pub(crate) fn remove(self) -> Result<(), JournalError> {
+        self.place.remove()
+    }
+
+    fn append(&self, line: &Line) -> Result<(), JournalError> {
+        let mut bytes = serde_json::to_vec(line).expect("names, texts and finite numbers serialise");
+        bytes.push(b'\n');
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = file.write_all(&bytes).and_then(|()| file.sync_data());
+        written.map_err(|source| self.place.failed("written", source))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+use super::contents::InFlight;
+use super::*;
+use crate::contract::{CapturedStream, Meter};
+use crate::sut::{Answer, Sourced};
+
+fn place() -> (tempfile::TempDir, JournalPlace) {
+    let store = tempfile::tempdir().expect("a folder");
+    let place = JournalPlace::new(store.path(), &"vuln-remediation".parse().expect("a task class"));
+    (store, place)
+}
+
+fn header() -> Header {
+    let started_at = "2026-11-16T09:30:00.000Z".parse().expect("a time");
+    Header::new(terms::tests::terms(), RunMark::new().expect("randomness"), started_at, Some(Digest::of(b"marker")))
+}
+
+fn id(text: &str) -> CaseId {
+    text.parse().expect("a case id")
+}
+
+fn usd(dollars: f64) -> Usd {
+    Usd::from_dollars(dollars).expect("an amount")
+}
+
+fn answer(case_id: &str) -> StoredAnswer {
+    let sourced = Sourced {
+        answer: Answer {
+            output: Ok("{ \"verbatim\":1 }".to_owned()),
+            meter: Meter { cost_usd: 0.25, duration_seconds: 1.0 },
+            cost_is_estimate: false,
+            stderr: CapturedStream::default(),
+        },
+        cassette: None,
+        warnings: Vec::new(),
+    };
+    StoredAnswer::new(&id(case_id), Digest::of(case_id.as_bytes()), &sourced)
+}
+
+fn group(number: i32) -> GroupIdentity {
+    GroupIdentity { group: number, leader_started: Some(7) }
+}
+
+#[test]
+fn a_journal_tells_what_is_done_from_what_was_lost() {
+    let (_store, place) = place();
+    assert!(place.read().expect("nothing to read").is_none());
+    let header = header();
+    let journal = place.create(header.clone(), "boot-1".to_owned()).expect("a journal");
+    for case in ["001-a", "002-b", "003-c"] {
+        journal.reserved(&id(case), usd(0.5)).expect("written");
+    }
+    journal.running(&id("001-a"), &group(41)).expect("written");
+    journal.running(&id("002-b"), &group(42)).expect("written");
+    journal.finished(answer("001-a")).expect("written");
+    drop(journal);
+
+    let contents = place.read().expect("it reads").expect("an unfinished run");
+    assert_eq!(contents.header, header);
+    assert_eq!(contents.finished.into_iter().collect::<Vec<_>>(), [(id("001-a"), answer("001-a"))]);
+    assert_eq!(
+        contents.lost,
+        [
+            InFlight { case_id: id("002-b"), charged: usd(0.5), agent: Some(("boot-1".to_owned(), group(42))) },
+            InFlight { case_id: id("003-c"), charged: usd(0.5), agent: None },
+        ]
+    );
+}
+
+#[test]
+fn what_was_lost_stays_lost_when_the_case_is_run_again() {
+    let (_store, place) = place();
+    let journal = place.create(header(), "boot-1".to_owned()).expect("a journal");
+    journal.reserved(&id("001-a"), usd(0.5)).expect("written");
+    let contents = place.read().expect("it reads").expect("an unfinished run");
+    let journal = place.go_on(&contents, "boot-2".to_owned()).expect("it goes on");
+    journal.reserved(&id("001-a"), usd(0.5)).expect("written");
+    journal.finished(answer("001-a")).expect("written");
+    let contents = place.read().expect("it reads").expect("an unfinished run");
+    assert_eq!(contents.lost.len(), 1);
+    assert_eq!(contents.charged(), [usd(0.25), usd(0.5)]);
+}
+
+#[test]
+fn a_journal_that_is_cut_anywhere_reads_as_a_shorter_one_and_can_be_continued() {
+    let (_store, place) = place();
+    let journal = place.create(header(), "boot-1".to_owned()).expect("a journal");
+    for case in ["001-a", "002-b"] {
+        journal.reserved(&id(case), usd(0.5)).expect("written");
+        journal.finished(answer(case)).expect("written");
+    }
+    let whole = fs::read(&place.path).expect("a journal");
+    let first_line = whole.iter().position(|byte| *byte == b'\n').expect("a line");
+    for length in 0..=whole.len() {
+        let contents = JournalContents::parse(&place.path, &whole[..length]).expect("a torn tail is no error");
+        assert_eq!(contents.is_none(), length <= first_line, "{length}");
+        // Every length is read; continuing takes a disk, so it is tried at the ends of lines and around them.
+        let is_near_an_end = whole[length.saturating_sub(1)..whole.len().min(length + 2)].contains(&b'\n');
+        if let (Some(contents), true) = (contents, is_near_an_end) {
+            fs::write(&place.path, &whole[..length]).expect("cut");
+            drop(place.go_on(&contents, "boot-2".to_owned()).expect("it goes on"));
+            let again = place.read().expect("it reads").expect("an unfinished run");
+            assert_eq!((&again.finished, &again.lost), (&contents.finished, &contents.lost), "{length}");
+        }
+    }
+}
+
+#[test]
+fn a_journal_that_is_broken_before_its_end_is_refused() {
+    let (_store, place) = place();
+    drop(place.create(header(), "boot-1".to_owned()).expect("a journal"));
+    let mut text = fs::read_to_string(&place.path).expect("a journal");
+    text = text.replacen("boot_id", "boot-id", 1) + "{\"kind\":\"process\",\"boot_id\":\"x\"}\n";
+    fs::write(&place.path, text).expect("a file");
+    let error = place.read().expect_err("it is broken").to_string();
+    assert!(error.starts_with("line 2 of the journal "), "{error}");
+}
+
+#[test]
+fn a_journal_is_private_and_is_kept_or_removed_as_asked() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (_store, place) = place();
+    let journal = place.create(header(), String::new()).expect("a journal");
+    assert_eq!(fs::metadata(&place.path).expect("a file").permissions().mode() & 0o777, 0o600);
+    assert!(place.create(header(), String::new()).is_err(), "a journal is never overwritten");
+    let aside = place.set_aside("20261116").expect("set aside");
+    assert!(aside.exists() && place.read().expect("gone").is_none());
+    drop(journal);
+    place.create(header(), String::new()).expect("a journal").remove().expect("removed");
+    assert!(place.read().expect("gone").is_none());
+}

@@ -1,0 +1,77 @@
+//! A report as Markdown, for the summary page of a CI job: the figures, and the cases that want to be looked at.
+
+use std::fmt::Write as _;
+
+use crate::ids::TaskClassName;
+use crate::report::{BenchRunReport, CaseResult};
+use crate::score::{BenchScore, OutcomeClass};
+
+/// Most cases that are listed: a summary that nobody scrolls through is read.
+const MOST_CASES: usize = 50;
+
+pub(crate) fn markdown(task_class: &TaskClassName, report: &BenchRunReport, record: &str) -> String {
+    let mut text = format!(
+        "### eval-host: {task_class}\n\n\
+         | cases | passed | mean score | lower bound (95 %) | cost |\n| ---: | ---: | ---: | ---: | ---: |\n\
+         | {} | {} | {:.3} | {:.3} | ${:.2} |\n\n",
+        report.attempted + report.skipped,
+        report.passed_count,
+        report.mean_score,
+        report.lower_bound_95,
+        report.total_cost_usd
+    );
+    if report.aborted {
+        push(&mut text, format_args!("**Aborted:** the cost cap left out {} cases.\n\n", report.skipped));
+    }
+    if report.had_load_errors {
+        push(&mut text, format_args!("**{} cases did not load.**\n\n", report.load_errors.len()));
+    }
+    let wanting: Vec<_> = report.cases.iter().filter(|case| !case.score.passed()).collect();
+    if !wanting.is_empty() {
+        text.push_str("| case | outcome | score | failure modes |\n| --- | --- | ---: | --- |\n");
+        wanting.iter().take(MOST_CASES).for_each(|case| row(&mut text, case));
+        if wanting.len() > MOST_CASES {
+            push(&mut text, format_args!("\n… and {} more.\n", wanting.len() - MOST_CASES));
+        }
+        text.push('\n');
+    }
+    push(&mut text, format_args!("Record: {}\n", code(record)));
+    text
+}
+
+fn row(text: &mut String, case: &CaseResult<BenchScore>) {
+    let outcome = match case.outcome {
+        OutcomeClass::Scored => "low score",
+        fault => fault.as_str(),
+    };
+    let modes: Vec<_> = case.score.failure_modes().iter().map(|mode| code(mode)).collect();
+    push(text, format_args!("| {} | {outcome} | {:.3} | {} |\n", case.case_id, case.score.score(), modes.join(" ")));
+}
+
+fn push(text: &mut String, piece: std::fmt::Arguments<'_>) {
+    text.write_fmt(piece).expect("a string takes everything");
+}
+
+/// Foreign text as code in a table: nothing in it is markup, and it stays in its cell.
+fn code(text: &str) -> String {
+    let harmless: String = text
+        .chars()
+        .map(|character| match character {
+            '`' => '\'',
+            '|' => '¦',
+            _ if character.is_control() => ' ',
+            _ => character,
+        })
+        .collect();
+    format!("`{harmless}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_leave_its_cell() {
+        assert_eq!(code("a | b`\n# c"), "`a ¦ b' # c`");
+    }
+}

@@ -1,0 +1,108 @@
+//! One line at the bottom of a terminal that says how far a run is: a bar, the faults, the cost, and when it may be done.
+//!
+//! It is drawn over and over in place, and is never wider than the terminal, so that it never wraps and leaves traces.
+
+use std::time::Duration;
+
+use crate::report::CaseResult;
+use crate::score::{BenchScore, OutcomeClass};
+
+/// Widest bar: more says no more.
+const MOST_BAR: usize = 30;
+
+/// Moves to the beginning of the line and clears it.
+pub(super) const CLEAR: &str = "\r\x1b[2K";
+
+/// How far a run is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Progress {
+    pub(super) total: usize,
+    done: usize,
+    faults: usize,
+    cost_usd: f64,
+}
+
+impl Progress {
+    pub(super) fn count_case(&mut self, result: &CaseResult<BenchScore>) {
+        self.done += 1;
+        self.faults += usize::from(!matches!(result.outcome, OutcomeClass::Scored | OutcomeClass::Skipped));
+        self.cost_usd += result.score.cost_usd();
+    }
+
+    pub(super) fn count_load_error(&mut self) {
+        self.done += 1;
+    }
+
+    pub(super) fn done(&self) -> usize {
+        self.done
+    }
+
+    /// The line, for a terminal of this width, after this much time.
+    pub(super) fn line(&self, width: usize, elapsed: Duration) -> String {
+        let mut text = format!(" {}/{}", self.done, self.total);
+        let faults = match self.faults {
+            0 => String::new(),
+            1 => " 1 fault".to_owned(),
+            faults => format!(" {faults} faults"),
+        };
+        let eta = self.time_left(elapsed).map_or_else(String::new, |left| format!(" ETA {}", clock(left)));
+        // What is most useful comes first; what does not fit any more is left out as a whole.
+        for piece in [faults, format!(" ${:.2}", self.cost_usd), eta] {
+            if text.len() + piece.len() < width {
+                text.push_str(&piece);
+            }
+        }
+        let room = width.saturating_sub(text.len() + 3).min(MOST_BAR);
+        if room >= 5 {
+            format!("{}{text}", self.bar(room))
+        } else {
+            text.trim_start().chars().take(width.saturating_sub(1)).collect()
+        }
+    }
+
+    fn bar(&self, width: usize) -> String {
+        let full = (self.done * width).checked_div(self.total).unwrap_or(0).min(width);
+        format!("[{}{}]", "#".repeat(full), "-".repeat(width - full))
+    }
+
+    /// As long for every case that is left as it took for those that are done, on average.
+    fn time_left(&self, elapsed: Duration) -> Option<Duration> {
+        let (done, left) = (u32::try_from(self.done).ok()?, u32::try_from(self.total.checked_sub(self.done)?).ok()?);
+        elapsed.checked_mul(left)?.checked_div(done)
+    }
+}
+
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress() -> Progress {
+        Progress { total: 40, done: 10, faults: 2, cost_usd: 1.25 }
+    }
+
+    #[test]
+    fn the_line_says_how_far_what_went_wrong_what_it_cost_and_when_it_may_end() {
+        let line = progress().line(80, Duration::from_secs(30));
+        assert_eq!(line, "[#######-----------------------] 10/40 2 faults $1.25 ETA 1m30s");
+    }
+
+    #[test]
+    fn the_line_is_never_as_wide_as_the_terminal() {
+        for width in 0..200 {
+            for done in [0, 1, 40] {
+                let line = Progress { done, ..progress() }.line(width, Duration::from_secs(100_000));
+                assert!(line.len() < width.max(1) || line.is_empty(), "{width}: {line}");
+            }
+        }
+        assert_eq!(progress().line(20, Duration::from_secs(30)), "10/40 2 faults");
+    }
+}

@@ -1,0 +1,98 @@
+//! Never a surprise on the bill.
+
+use std::fs;
+
+use super::desk::{ANSWER, Desk, Running, until};
+
+/// An agent that says when it has started, and answers when the test lets it.
+fn patient(settings: &str) -> Desk {
+    let script =
+        format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#);
+    Desk::new(settings, &script)
+}
+
+#[test]
+fn a_run_stops_before_its_cap_and_says_so() {
+    let desk = patient("max_cost_usd_per_case = 0.30");
+    fs::write(desk.path().join("go"), "").expect("go");
+    let ended = desk.live(6, ["--max-cost-usd", "1.00", "-j", "4"]).run().expect_code(2);
+    let outcomes: Vec<_> = ended.lines("case").iter().map(|line| line["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["scored", "scored", "scored", "skipped", "skipped", "skipped"]);
+    let aggregate = ended.line("aggregate");
+    assert_eq!((&aggregate["aborted"], &aggregate["skipped"]), (&true.into(), &3.into()));
+    assert_eq!(
+        aggregate["block_severity_failure_modes"].as_array().expect("modes").last(),
+        Some(&"skipped_cost_cap".into())
+    );
+    assert_eq!(desk.lines("paid").len(), 3);
+    assert_eq!(desk.records().len(), 1);
+}
+
+#[test]
+fn a_case_that_overshoots_counts_and_ends_what_is_outstanding() {
+    let script = r#"echo "$id" >> "$desk/paid"
+if test "$id" = "$(cat "$desk/first")"; then
+  until test "$(wc -l < "$desk/paid")" = 2; do sleep 0.01; done
+  echo '{"output":{},"cost_usd":7.5}'
+else sleep 1000; fi"#;
+    let desk = Desk::new("max_cost_usd_per_case = 0.50", script);
+    fs::write(desk.path().join("first"), &desk.cases(1)[0]).expect("the first case");
+    let ended = desk.live(4, ["--max-cost-usd", "1.00", "-j", "2"]).run().expect_code(2);
+    let lines = ended.lines("case");
+    let costs: Vec<_> = lines.iter().map(|line| line["score"]["cost_usd"].as_f64().expect("a cost")).collect();
+    assert_eq!(costs, [7.5, 0.5, 0.0, 0.0]);
+    assert_eq!(lines[1]["outcome"], "skipped");
+    assert_eq!(desk.processes(), Vec::<String>::new());
+}
+
+#[test]
+fn two_runs_that_are_started_together_spend_one_cap() {
+    let desk = patient("max_cost_usd_per_case = 0.30");
+    let first = Running::start(desk.live(6, ["--max-cost-usd", "1.00", "-j", "1"]));
+    until("the first agent starts", || desk.lines("paid").len() == 1);
+    let mut second = Running::start(desk.live(6, ["--max-cost-usd", "1.00", "-j", "1"]));
+    second.says(&format!("waiting for another live run of `vuln-remediation` (process {}", first.child.id()));
+    let held = desk.live(6, ["--no-wait"]).run().expect_code(1);
+    assert!(held.stderr.contains("--no-wait"), "{}", held.stderr);
+    fs::write(desk.path().join("go"), "").expect("go");
+    assert_eq!(first.end().0, Some(2));
+    let (code, stdout, stderr) = second.end();
+    assert_eq!((code, desk.records().len()), (Some(2), 1), "{stdout}{stderr}");
+    assert_eq!(desk.lines("paid").len(), 3, "together they spent at most $1.00");
+}
+
+#[test]
+fn a_killed_run_lets_the_next_one_go_on_and_what_it_had_set_aside_counts() {
+    let desk = patient("max_cost_usd_per_case = 0.30");
+    let first = Running::start(desk.live(6, ["--max-cost-usd", "1.00", "-j", "1"]));
+    until("the first agent starts", || desk.lines("paid").len() == 1);
+    let mut second = Running::start(desk.live(6, ["--max-cost-usd", "1.00", "-j", "1"]));
+    second.says("waiting for another live run");
+    first.signal("KILL");
+    second.says("was not resumed: 0 of its 6 cases were paid for");
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (code, _, stderr) = second.end();
+    assert_eq!(code, Some(2), "{stderr}");
+    assert_eq!(desk.lines("paid").len(), 3, "one by the killed run, two by the other");
+    drop(first);
+    assert_eq!(desk.processes(), Vec::<String>::new(), "the killed run's agent was ended too");
+}
+
+#[test]
+fn an_agent_is_told_what_it_may_spend() {
+    let desk = Desk::new("", "");
+    let agent = desk.path().join("agent.sh");
+    let script = format!("#!/bin/sh\ncat >> '{}/requests'\necho '{ANSWER}'\n", desk.path().display());
+    fs::write(agent, script).expect("an agent");
+    let _ = desk.live(4, ["--max-cost-usd", "1.00", "-j", "3"]).run().expect_code(2);
+    let budgets: Vec<f64> = desk
+        .lines("requests")
+        .iter()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).expect("JSON")["budget_usd"].as_f64().expect("a budget")
+        })
+        .collect();
+    assert_eq!(budgets.len(), 3);
+    assert_eq!(budgets[0], 1.0, "the first runs alone with everything, because nobody knows yet what a case costs");
+    assert!(budgets[1..].iter().all(|budget| *budget <= 0.7), "{budgets:?}");
+}

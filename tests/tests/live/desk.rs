@@ -1,0 +1,163 @@
+//! A workbench with the bench of this repository and an agent of the test's own.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use eval_host_tests::{Eval, Workbench};
+
+pub const TASK_CLASS: &str = "vuln-remediation";
+
+/// Long enough for a loaded machine, and short enough that a test which hangs is noticed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A workbench with an agent. The agent is a shell script that finds the case's id in `$id`, and the folder `$desk`, where
+/// the test and its agents can see each other. An agent that is told nothing, because its host died, does nothing.
+pub struct Desk {
+    workbench: Workbench,
+}
+
+/// What the agents of a test say when they do as they should.
+pub const ANSWER: &str = r#"{"output":{"action":"patch","diff":""},"cost_usd":0.30}"#;
+
+impl Desk {
+    /// `settings` are further lines of `[sut]`.
+    pub fn new(settings: &str, script: &str) -> Self {
+        let workbench = Workbench::with_bench(env!("CARGO_BIN_EXE_eval-host-under-test"), TASK_CLASS);
+        let desk = workbench.path().to_owned();
+        let agent = desk.join("agent.sh");
+        let text = format!(
+            "#!/bin/sh\ndesk='{}'\nid=$(sed 's/.*\"case_id\":\"\\([^\"]*\\)\".*/\\1/')\ntest -n \"$id\" || exit 7\n{script}\n",
+            desk.display()
+        );
+        fs::write(&agent, text).expect("an agent");
+        fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("it can be run");
+        let registration = desk.join("bench").join(TASK_CLASS).join("registration.toml");
+        let registered = fs::read_to_string(&registration).expect("a registration");
+        let registered = registered.split("[sut]").next().expect("a beginning");
+        let sut = format!("{registered}\n[sut]\ncommand = [\"{}\"]\nenv = [\"PATH\"]\n{settings}\n", agent.display());
+        fs::write(registration, sut).expect("a registration");
+        Self { workbench }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.workbench.path()
+    }
+
+    /// A live run of the first `cases` cases.
+    pub fn live<const N: usize>(&self, cases: usize, args: [&str; N]) -> Eval {
+        let tmp = self.path().join("tmp");
+        fs::create_dir_all(&tmp).expect("a folder for workspaces");
+        let limit = format!("--limit={cases}");
+        self.workbench.eval(["run", "--task-class", TASK_CLASS, "--live", &limit]).args(args).env("TMPDIR", tmp)
+    }
+
+    pub fn eval<const N: usize>(&self, args: [&str; N]) -> Eval {
+        self.workbench.eval(args)
+    }
+
+    /// The names of the first `count` cases.
+    pub fn cases(&self, count: usize) -> Vec<String> {
+        let folder = self.path().join("bench").join(TASK_CLASS).join("cases");
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .expect("the cases")
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+            .collect();
+        names.sort_unstable();
+        names.truncate(count);
+        names
+    }
+
+    /// The lines that agents have written to a file on the desk.
+    pub fn lines(&self, name: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.path().join(name)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    pub fn records(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.path().join(".codegenie/eval/runs")) else { return Vec::new() };
+        entries.map(|entry| entry.expect("an entry").path()).collect()
+    }
+
+    /// Every process whose environment or command line names this desk, but for the test's own.
+    pub fn processes(&self) -> Vec<String> {
+        let needle = self.path().to_str().expect("UTF-8");
+        let is_ours = |pid: &u32| {
+            let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+            let contains = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(needle);
+            contains(&read("cmdline")) || contains(&read("environ"))
+        };
+        let name = |pid: u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default().replace('\0', " ");
+        let entries = fs::read_dir("/proc").expect("/proc");
+        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        pids.filter(is_ours).map(name).filter(|name| !name.is_empty()).collect()
+    }
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A run that is going on, killed when it is dropped.
+pub struct Running {
+    pub child: Child,
+    stderr: mpsc::Receiver<String>,
+    said: Vec<String>,
+}
+
+impl Running {
+    pub fn start(eval: Eval) -> Self {
+        let mut command: Command = eval.into_command();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("eval-host starts");
+        let stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { child, stderr: receiver, said: Vec::new() }
+    }
+
+    /// Waits for a line on stderr that contains `text`.
+    #[track_caller]
+    pub fn says(&mut self, text: &str) {
+        while !self.said.last().is_some_and(|line| line.contains(text)) {
+            match self.stderr.recv_timeout(PATIENCE) {
+                Ok(line) => self.said.push(line),
+                Err(error) => panic!("it never said {text:?} ({error}), but:\n{}", self.said.join("\n")),
+            }
+        }
+    }
+
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let status = Command::new("kill").args(["-s", name, &pid]).status().expect("kill runs");
+        assert!(status.success());
+    }
+
+    /// Waits for its end: the exit code, stdout, stderr.
+    pub fn end(mut self) -> (Option<i32>, String, String) {
+        let mut stdout = String::new();
+        let mut pipe = self.child.stdout.take().expect("piped");
+        pipe.read_to_string(&mut stdout).expect("UTF-8");
+        let code = self.child.wait().expect("it ends").code();
+        self.said.extend(self.stderr.iter());
+        (code, stdout, self.said.join("\n"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended long ago.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,72 @@
+//! Ctrl-C once drains, twice stops; the journal stays, and nothing is chained.
+
+use std::fs;
+
+use super::desk::{ANSWER, Desk, Running, until};
+
+fn desk() -> Desk {
+    let script =
+        format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#);
+    Desk::new("max_cost_usd_per_case = 0.30", &script)
+}
+
+#[test]
+fn once_drains_and_the_run_can_be_resumed() {
+    let desk = desk();
+    let mut run = Running::start(desk.live(4, ["-j", "2"]));
+    until("two agents start", || desk.lines("paid").len() == 2);
+    run.signal("INT");
+    run.says("draining");
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (code, stdout, stderr) = run.end();
+    assert_eq!(code, Some(130), "{stderr}");
+    assert!(stderr.contains("--resume`"), "the resume command is printed: {stderr}");
+    assert!(!stdout.contains("\"kind\":\"aggregate\"") && desk.records().is_empty(), "nothing is chained: {stdout}");
+    assert_eq!(desk.lines("paid").len(), 2, "no further case was started");
+
+    let resumed = desk.live(4, ["--resume"]).run().expect_code(5);
+    assert_eq!(resumed.lines("case").len(), 4);
+    assert_eq!(desk.lines("paid").len(), 4, "what was drained is not paid for again");
+    assert_eq!(resumed.line("aggregate")["total_cost_usd"].as_f64().map(|cost| (cost * 100.0).round()), Some(120.0));
+    let _ = desk.live(4, ["--resume"]).run().expect_code(2);
+}
+
+#[test]
+fn twice_stops_now() {
+    let desk = desk();
+    let mut run = Running::start(desk.live(4, ["-j", "2"]));
+    until("two agents start", || desk.lines("paid").len() == 2);
+    run.signal("INT");
+    run.says("draining");
+    run.signal("INT");
+    let (code, _, stderr) = run.end();
+    assert_eq!(code, Some(130), "{stderr}");
+    assert!(desk.records().is_empty());
+    assert_eq!(desk.processes(), Vec::<String>::new());
+}
+
+#[test]
+fn another_bench_or_other_flags_are_not_resumed() {
+    let desk = desk();
+    let mut run = Running::start(desk.live(4, ["-j", "1"]));
+    until("an agent starts", || desk.lines("paid").len() == 1);
+    run.signal("TERM");
+    run.says("stopping");
+    assert_eq!(run.end().0, Some(130));
+    fs::write(desk.path().join("go"), "").expect("go");
+
+    let other = desk.live(4, ["--resume", "--max-cost-usd", "9"]).run().expect_code(2);
+    assert!(other.stderr.contains("another --max-cost-usd"), "{}", other.stderr);
+    let other = desk.live(5, ["--resume"]).run().expect_code(2);
+    assert!(other.stderr.contains("another selection"), "{}", other.stderr);
+    let other = desk.live(4, ["--resume", "--sut", "true"]).run().expect_code(2);
+    assert!(other.stderr.contains("another command"), "{}", other.stderr);
+    let name = &desk.cases(1)[0];
+    let input = desk.path().join("bench/vuln-remediation/cases").join(name).join("input/extra.txt");
+    fs::write(&input, "x").expect("a change");
+    let other = desk.live(4, ["--resume"]).run().expect_code(2);
+    assert!(other.stderr.contains(&format!("case `{name}`")), "{}", other.stderr);
+    fs::remove_file(input).expect("the change is taken back");
+    let _ = desk.live(4, ["--resume"]).run().expect_code(5);
+    assert_eq!(desk.lines("paid").len(), 5, "what was in flight is paid for once more, and nothing else");
+}

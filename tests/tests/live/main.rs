@@ -1,0 +1,8 @@
+//! Live runs with real agents as processes: what they cost, how they end, and that nothing of them is left.
+
+mod agents;
+mod cap;
+mod desk;
+mod interruption;
+mod resume;
+mod shards;

@@ -1,0 +1,48 @@
+//! A run in parts: bundles of answers, scored again by whoever chains them.
+
+use std::fs;
+
+use super::desk::{ANSWER, Desk, TASK_CLASS};
+
+#[test]
+fn the_shards_of_a_run_give_the_record_of_the_whole() {
+    let desk = Desk::new("", "");
+    let whole = desk.eval(["run", "--task-class", TASK_CLASS, "--limit=7", "--out=whole"]).run().expect_code(0);
+    let bundle = |shard: &str| {
+        let store = format!("--out=store-{}", shard.replace('/', "-"));
+        let ended =
+            desk.eval(["run", "--task-class", TASK_CLASS, "--limit=7", "--shard", shard, &store]).run().expect_code(0);
+        assert!(ended.lines("record").is_empty(), "a shard is never chained");
+        ended.line("bundle")["path"].as_str().expect("a path").to_owned()
+    };
+    let bundles = ["1/3", "2/3", "3/3"].map(bundle);
+    let [first, second, third] = bundles.each_ref().map(String::as_str);
+    let merged = desk.eval(["merge", third, first, second]).run().expect_code(0);
+    assert_eq!(merged.lines("case"), whole.lines("case"));
+    assert_eq!(merged.line("aggregate"), whole.line("aggregate"));
+
+    let refused = desk.eval(["merge", first, second]).run().expect_code(2);
+    assert!(refused.stderr.contains("shard 3/3 is missing"), "{}", refused.stderr);
+    let refused = desk.eval(["merge", first, first, second]).run().expect_code(2);
+    assert!(refused.stderr.contains("shard 1/3 is there twice"), "{}", refused.stderr);
+    let name = &desk.cases(1)[0];
+    let input = desk.path().join("bench").join(TASK_CLASS).join("cases").join(name).join("input/extra.txt");
+    fs::write(input, "x").expect("a change");
+    let refused = desk.eval(["merge", first, second, third]).run().expect_code(2);
+    assert!(refused.stderr.contains("another state of the bench"), "{}", refused.stderr);
+}
+
+#[test]
+fn the_shards_of_a_live_run_are_paid_for_once() {
+    let desk = Desk::new("", &format!(r#"echo "$id" >> "$desk/paid"; echo '{ANSWER}'"#));
+    let bundles = ["1/2", "2/2"].map(|shard| {
+        let ended = desk.live(4, ["--shard", shard]).run().expect_code(0);
+        ended.line("bundle")["path"].as_str().expect("a path").to_owned()
+    });
+    let merged = desk.eval(["merge", &bundles[0], &bundles[1]]).run().expect_code(5);
+    assert_eq!(merged.lines("case").len(), 4);
+    assert_eq!(desk.lines("paid").len(), 4);
+    let record = fs::read(merged.record_path(desk.path())).expect("a record");
+    let record: serde_json::Value = serde_json::from_slice(&record).expect("JSON");
+    assert_eq!((&record["mode"], &record["suts"][0]["name"]), (&"live".into(), &"agent.sh".into()));
+}
