@@ -1,8 +1,8 @@
 //! `eval-host export`: one record with everything that a reviewer needs, in one file.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -11,7 +11,8 @@ use super::evidence::{Opened, TrustArgs};
 use super::exit::Exit;
 use super::printer::Printer;
 use super::problem::Problem;
-use crate::bundle::export as write_bundle;
+use crate::bundle::{ExportError, export as write_bundle};
+use crate::chain::Link;
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {
@@ -32,10 +33,15 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Problem> {
     let link = opened.find(&args.record)?;
     let default = || PathBuf::from(link.file_name().as_str()).with_extension("tar");
     let path = args.to.clone().unwrap_or_else(default);
-    if let Err(problem) = write(&opened, link, &path) {
+    let failed = |error: &dyn std::error::Error| {
+        let what = format!("failed to write the bundle `{}`", path.display());
+        Problem::new(Exit::HarnessError, what).caused_by(error)
+    };
+    let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| failed(&error))?;
+    if let Err(error) = write(&opened, link, file) {
         // Half a bundle is of no use to anybody, and its being there is a reason to fail the next time.
         let _ = fs::remove_file(&path);
-        return Err(problem);
+        return Err(failed(&error));
     }
     let mut printer = Printer::stdio();
     printer.tell(&format!("check it anywhere with `eval-host verify {} --replay`", path.display()));
@@ -43,13 +49,8 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Problem> {
     printer.finish(Exit::Ok)
 }
 
-fn write(opened: &Opened, link: &crate::chain::Link, path: &Path) -> Result<(), Problem> {
-    let failed = |error: &dyn std::error::Error| {
-        let what = format!("failed to write the bundle `{}`", path.display());
-        Problem::new(Exit::HarnessError, what).caused_by(error)
-    };
-    let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| failed(&error))?;
+fn write(opened: &Opened, link: &Link, file: File) -> Result<(), ExportError> {
     let mut out = BufWriter::new(file);
-    write_bundle(&opened.store, &opened.verification, link, &mut out).map_err(|error| failed(&error))?;
-    out.flush().map_err(|error| failed(&error))
+    write_bundle(&opened.store, &opened.verification, link, &mut out)?;
+    out.flush().map_err(ExportError::Write)
 }
