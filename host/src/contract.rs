@@ -137,7 +137,7 @@ pub enum TrapKind {
     ResourceLimit,
     RandomLimit,
     BadHandle,
-    /// An argument of a host call that the interface forbids, or that is too large to be read.
+    /// An argument of a host call that the interface forbids or that is too large to be read, or one handle too many.
     BadArgument,
     Other,
 }

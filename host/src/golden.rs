@@ -3,7 +3,7 @@
 //! They run in the same sandbox and under the same limits as a run, so a rubric that passes them here behaves the same when a
 //! score counts. What a golden test expects is compared exactly: a rubric is deterministic, so there is nothing to tolerate.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Deserialize;
@@ -162,15 +162,4 @@ pub(crate) fn run_golden(
         Err(fault) => (Outcome::Fault(fault.name().to_owned()), Some(fault.to_string())),
     };
     GoldenResult { came, fault, fuel_used: scored.fuel_used, peak_memory_bytes: scored.peak_memory_bytes }
-}
-
-/// The block-severity modes that no golden test expects: nobody has seen the rubric use them.
-pub(crate) fn unreached_modes(block: &BTreeSet<String>, tests: &BTreeMap<String, Vec<GoldenTest>>) -> Vec<String> {
-    let expects = |mode: &String| {
-        tests.values().flatten().any(|test| match &test.expected {
-            Outcome::Score { failure_modes, .. } => failure_modes.contains(mode),
-            Outcome::Fault(_) => false,
-        })
-    };
-    block.iter().filter(|mode| !expects(mode)).cloned().collect()
 }

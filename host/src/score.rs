@@ -52,7 +52,7 @@ pub(crate) fn is_host_mode(name: &str) -> bool {
 /// How a case ended, so that a fault is never mistaken for a bad answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OutcomeClass {
+pub(crate) enum OutcomeClass {
     Scored,
     SutFault,
     RubricFault,
@@ -173,7 +173,7 @@ pub(crate) fn is_harmless(character: char) -> bool {
 
 /// A score that the host has checked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct BenchScore {
+pub(crate) struct BenchScore {
     passed: bool,
     score: f64,
     breakdown: BTreeMap<String, f64>,

@@ -40,13 +40,13 @@ impl UtcMillis {
         self.0.strftime("%Y%m%dT%H%M%S%.3fZ").to_string()
     }
 
+    pub(crate) fn timestamp(self) -> Timestamp {
+        self.0
+    }
+
     /// The day it is in UTC.
     pub(crate) fn date(self) -> Date {
         TimeZone::UTC.to_datetime(self.0).date()
-    }
-
-    pub(crate) fn timestamp(self) -> Timestamp {
-        self.0
     }
 }
 

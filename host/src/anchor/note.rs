@@ -242,19 +242,29 @@ mod tests {
         }
     }
 
+    #[track_caller]
+    fn refused(note: &str, expected: &str) {
+        let error = open(note, &known()).expect_err("refused").to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+
     #[test]
     fn what_is_no_note_is_refused_with_a_reason() {
-        let refused = |note: &str| open(note, &known()).expect_err("refused").to_string();
-        let line = GO_NOTE.lines().last().expect("a signature");
-        assert!(refused(&GO_NOTE.replace('\n', "\r\n")).contains("control characters"));
-        assert!(refused(GO_NOTE.trim_end()).contains("does not end with a newline"));
-        assert!(refused(GO_TEXT).contains("no empty line"));
-        assert!(refused(&format!("{GO_TEXT}\n")).contains("none of its signatures"));
-        assert!(refused(&format!("{GO_NOTE}hello\n")).contains("is no signature"));
-        assert!(refused(&format!("another text\n\n{line}\n")).contains("the signature of `PeterNeumann`"));
-        assert!(refused(&format!("{GO_TEXT}\n{}", format!("{line}\n").repeat(101))).contains("too many"));
-        assert_eq!(open(&format!("{GO_TEXT}\n{}", format!("{line}\n").repeat(100)), &known()), Ok(GO_TEXT));
+        refused(&GO_NOTE.replace('\n', "\r\n"), "control characters");
+        refused(GO_NOTE.trim_end(), "does not end with a newline");
+        refused(GO_TEXT, "no empty line");
+        refused(&format!("{GO_TEXT}\n"), "none of its signatures");
+        refused(&format!("{GO_NOTE}hello\n"), "is no signature");
         assert_eq!(open(GO_NOTE, &[]), Err(NoteError::Unsigned));
+    }
+
+    #[test]
+    fn a_signature_is_of_one_text_and_there_are_not_too_many() {
+        let line = GO_NOTE.lines().last().expect("a signature");
+        let signed = |times: usize| format!("{GO_TEXT}\n{}", format!("{line}\n").repeat(times));
+        refused(&format!("another text\n\n{line}\n"), "the signature of `PeterNeumann`");
+        refused(&signed(101), "too many");
+        assert_eq!(open(&signed(100), &known()), Ok(GO_TEXT));
     }
 
     #[test]

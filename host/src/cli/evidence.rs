@@ -1,14 +1,17 @@
 //! What the commands have in common that look at evidence: the last-seen head, and how a state is told.
 
-use std::path;
+use std::ffi::OsStr;
+use std::path::{self, Path};
 
 use clap::Args;
 
 use super::exit::Exit;
 use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places, surroundings};
-use crate::chain::Heads;
-use crate::verify::{Checks, FirstUse, LastSeenFile, State, Verification};
+use crate::chain::{Heads, Link};
+use crate::record::RecordedRun;
+use crate::store::{Evidence as _, StoreReader};
+use crate::verify::{Checks, FirstUse, LastSeenFile, State, Verification, verify_store};
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct TrustArgs {
@@ -56,6 +59,56 @@ impl Recollection {
         last_seen.advance(verification.store_id, heads, &verification.started_counts()).map_err(|error| {
             Problem::new(Exit::EvidenceBroken, "what was seen of the store could not be remembered").caused_by(&error)
         })
+    }
+}
+
+/// A store that was opened and verified.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) store: StoreReader,
+    pub(super) verification: Verification,
+}
+
+impl Opened {
+    /// Opens a store in whatever state it is.
+    pub(super) fn any(places: &Places, trust: TrustArgs) -> Result<Self, Problem> {
+        let failed = |error: &dyn std::error::Error| {
+            let what = format!("the store `{}` cannot be read", places.out.display());
+            Problem::new(Exit::EvidenceBroken, what).caused_by(error).hint("name the store with --out")
+        };
+        let recollection = Recollection::of(places, trust)?;
+        let store = StoreReader::open(&places.out, LOCK_PATIENCE).map_err(|error| failed(&error))?;
+        let verification =
+            verify_store(&store, recollection.checks(), &mut |_, _| {}).map_err(|error| failed(&error))?;
+        Ok(Self { store, verification })
+    }
+
+    /// Opens a store whose evidence holds.
+    pub(super) fn sound(places: &Places, trust: TrustArgs) -> Result<Self, Problem> {
+        let opened = Self::any(places, trust)?;
+        match opened.verification.state() {
+            State::Ok => Ok(opened),
+            state => {
+                let what = format!("the evidence in `{}` is {state}", places.out.display());
+                Err(Problem::new(Exit::EvidenceBroken, what).hint("`eval-host verify` says what is wrong"))
+            }
+        }
+    }
+
+    /// The record that a user means by a path or a file's name.
+    pub(super) fn find(&self, record: &Path) -> Result<&Link, Problem> {
+        let name = record.file_name();
+        let is_meant = |link: &&Link| name == Some(OsStr::new(link.file_name().as_str()));
+        self.verification.links.values().find(is_meant).ok_or_else(|| {
+            Problem::new(Exit::UsageOrCap, format!("`{}` is no record of this store", record.display()))
+                .hint("`eval-host log` lists the records; name the store with --out")
+        })
+    }
+
+    /// The record at a place, if it is still the one that was verified.
+    pub(super) fn read(&self, link: &Link) -> Option<RecordedRun> {
+        let bytes = self.store.record(link.file_name().as_str()).ok()?;
+        RecordedRun::read(&bytes).ok().filter(|(_, again)| again == link).map(|(record, _)| record)
     }
 }
 

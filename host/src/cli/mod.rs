@@ -4,13 +4,17 @@
 //! stdout carries data and nothing else; everything for people goes to stderr. Each command is a file with one entry
 //! function.
 
+mod anchor;
 mod evidence;
 mod exit;
+mod export;
 mod fence;
+mod history;
 mod list;
 mod merge;
 mod printer;
 mod problem;
+mod promote;
 mod rubric;
 mod run;
 mod shell;
@@ -66,6 +70,20 @@ enum Command {
     Fence(fence::FenceArgs),
     /// List the task classes, their tiers, their cases and when they were last run.
     List(list::ListArgs),
+    /// List the runs of a store, with the state of its evidence.
+    Log(history::LogArgs),
+    /// Show one record, case by case.
+    Show(history::ShowArgs),
+    /// Write one record with everything it needs to a file that can be checked anywhere.
+    Export(export::ExportArgs),
+    /// Make a key that signs checkpoints.
+    Keygen(anchor::KeygenArgs),
+    /// Sign a checkpoint of the store, to be committed where nobody can rewrite it.
+    Anchor(anchor::AnchorArgs),
+    /// Say whether the newest evidence is enough for the next tier.
+    PromoteVerdict(promote::PromoteArgs),
+    /// Refuses: a tier is changed by a human. Says where.
+    Promote(promote::PromoteArgs),
     /// For rubric authors.
     #[command(subcommand)]
     Rubric(rubric::RubricCommand),
@@ -99,6 +117,13 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => verify::verify(&args),
         Command::Fence(args) => fence::fence(&args),
         Command::List(args) => list::list(&args),
+        Command::Log(args) => history::log(&args),
+        Command::Show(args) => history::show(&args),
+        Command::Export(args) => export::export(&args),
+        Command::Keygen(args) => anchor::keygen(&args),
+        Command::Anchor(args) => anchor::anchor(&args),
+        Command::PromoteVerdict(args) => promote::promote_verdict(&args),
+        Command::Promote(args) => promote::promote(&args),
         Command::Rubric(command) => rubric::rubric(command),
     };
     match result {

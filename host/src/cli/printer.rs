@@ -23,6 +23,11 @@ impl Printer {
         self.out.line(&serde_json::to_string(line).expect("names and finite numbers serialise"));
     }
 
+    /// One line of text on stdout, for commands whose data is for people.
+    pub(super) fn text(&mut self, line: &str) {
+        self.out.line(line);
+    }
+
     /// One line for a person on stderr.
     pub(super) fn tell(&mut self, line: &str) {
         self.err.line(line);

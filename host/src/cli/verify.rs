@@ -1,24 +1,33 @@
 //! `eval-host verify`: walks every chain from its first record and names what is wrong.
 
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
 
+use super::anchor::AgainstArgs;
 use super::evidence::{Recollection, TrustArgs, exit_of};
 use super::exit::Exit;
 use super::printer::Printer;
 use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places, surroundings};
+use crate::bundle::Bundle;
 use crate::chain::Link;
 use crate::ids::TaskClassName;
 use crate::sandbox::WASMTIME_VERSION;
 use crate::store::{Evidence, OpenStoreError, StoreReader, StoreWriter};
 use crate::utc::UtcMillis;
-use crate::verify::{Finding, Problem as Wrong, Replay, ReplaySettings, State, Verification, replay, verify_store};
+use crate::verify::{
+    ClassSummary, Finding, ObjectScope, Problem as Wrong, Replay, ReplaySettings, State, Verification, replay,
+    verify_evidence, verify_store,
+};
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
+    /// A bundle that `eval-host export` made, to be verified in place of a store.
+    #[arg(value_name = "BUNDLE")]
+    bundle: Option<PathBuf>,
     /// Report on one task class only; every chain is walked all the same.
     #[arg(long, value_name = "NAME")]
     task_class: Option<TaskClassName>,
@@ -31,6 +40,8 @@ pub(super) struct VerifyArgs {
     /// How many cases to score at once [default: the number of cores].
     #[arg(long, short = 'j', value_name = "N")]
     concurrency: Option<NonZeroUsize>,
+    #[command(flatten)]
+    against: AgainstArgs,
     #[command(flatten)]
     trust: TrustArgs,
     #[command(flatten)]
@@ -56,23 +67,58 @@ impl std::str::FromStr for Since {
 }
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
+    match &args.bundle {
+        Some(bundle) => verify_bundle(args, bundle),
+        None => verify_the_store(args),
+    }
+}
+
+/// A bundle has no owner, no neighbours and no past on this machine: its records and objects are all there is.
+fn verify_bundle(args: &VerifyArgs, path: &Path) -> Result<Exit, Problem> {
+    let bundle = Bundle::open(path).map_err(|error| {
+        let what = format!("the bundle `{}` is {}", path.display(), error.state());
+        Problem::new(Exit::EvidenceBroken, what).caused_by(&error)
+    })?;
+    let mut verification = verify_evidence(&bundle, ObjectScope::Newest, &mut |_, _| {}).map_err(|error| {
+        let what = format!("the bundle `{}` cannot be verified", path.display());
+        Problem::new(Exit::EvidenceBroken, what).caused_by(&error)
+    })?;
+    finish(args, &bundle, &mut verification, true)
+}
+
+fn verify_the_store(args: &VerifyArgs) -> Result<Exit, Problem> {
     let recollection = Recollection::of(&args.places, args.trust)?;
     let store = match StoreReader::open(&args.places.out, LOCK_PATIENCE) {
         Ok(store) => store,
         Err(error) => return no_store(args, &recollection, &error),
     };
     let mut verification = verify_and_finish(args, &recollection, &store)?;
-    let replayed = match args.replay {
-        true => Some(replay_all(args, &store, &mut verification)?),
-        false => None,
-    };
-    if verification.is_sound() {
+    let sound = verification.is_sound();
+    let exit = finish(args, &store, &mut verification, false)?;
+    if sound && verification.is_sound() {
         recollection.advance(&verification, verification.heads())?;
     }
+    Ok(exit)
+}
+
+/// What is asked for besides the walk, and the report of it all.
+fn finish(
+    args: &VerifyArgs,
+    evidence: &dyn Evidence,
+    verification: &mut Verification,
+    newest_only: bool,
+) -> Result<Exit, Problem> {
+    for checkpoint in args.against.checkpoints()? {
+        verification.compare_with_checkpoint(&checkpoint);
+    }
+    let replayed = match args.replay {
+        true => Some(replay_all(args, evidence, verification, newest_only)?),
+        false => None,
+    };
     if let Some(task_class) = &args.task_class {
         verification.limit_to(task_class);
     }
-    report(&verification, replayed.as_ref())
+    report(verification, replayed.as_ref())
 }
 
 /// A store that is not there, or is none. Where one was seen before, that is a finding and not a typing error.
@@ -115,15 +161,23 @@ fn verify_and_finish(
     Ok(verification)
 }
 
-fn replay_all(args: &VerifyArgs, store: &dyn Evidence, verification: &mut Verification) -> Result<Replay, Problem> {
+fn replay_all(
+    args: &VerifyArgs,
+    evidence: &dyn Evidence,
+    verification: &mut Verification,
+    newest_only: bool,
+) -> Result<Replay, Problem> {
     let workers = args.concurrency.unwrap_or_else(surroundings::cores);
     let sandbox = surroundings::sandbox_without_cache(workers)?;
     let settings = ReplaySettings { loader: &sandbox, wasmtime_version: WASMTIME_VERSION, workers };
+    let heads = verification.heads().clone();
+    let is_newest = |link: &Link| heads.get(&link.position.task_class) == Some(link.head());
     let select = |link: &Link| {
-        args.task_class.as_ref().is_none_or(|class| *class == link.position.task_class)
+        (!newest_only || is_newest(link))
+            && args.task_class.as_ref().is_none_or(|class| *class == link.position.task_class)
             && args.since.is_none_or(|since| link.finished_at >= since.0)
     };
-    let mut replayed = replay(store, verification, settings, &select, &mut |_, _| {});
+    let mut replayed = replay(evidence, verification, settings, &select, &mut |_, _| {});
     verification.add(std::mem::take(&mut replayed.findings));
     Ok(replayed)
 }
@@ -202,21 +256,17 @@ fn told(replayed: &Replay) -> String {
     text
 }
 
-fn class_lines(verification: &Verification) -> Vec<ClassLine<'_>> {
+fn class_lines<'a>(verification: &'a Verification) -> Vec<ClassLine<'a>> {
     let unfinished = |class: &TaskClassName| {
         verification.unfinished.iter().filter(|started| started.marker.task_class == *class).count()
     };
-    let line = |(task_class, summary)| ClassLine {
+    let line = |(task_class, summary): (&'a TaskClassName, &ClassSummary)| ClassLine {
         task_class,
-        records: summary_records(summary),
+        records: summary.records,
         head: verification.heads().get(task_class).map(|head| head.hash.to_string()),
         unfinished: unfinished(task_class),
     };
     verification.classes.iter().map(line).collect()
-}
-
-fn summary_records(summary: &crate::verify::ClassSummary) -> u64 {
-    summary.records
 }
 
 fn finding_line(finding: &Finding) -> FindingLine<'_> {

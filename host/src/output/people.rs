@@ -121,6 +121,7 @@ impl<W: Write> People<W> {
             self.line("a new chain begins with this record");
         }
         self.line(&format!("record: {} (seq {})", recorded.path, recorded.seq));
+        self.line(&format!("next: eval-host show {}", recorded.path));
     }
 }
 

@@ -19,68 +19,68 @@ use crate::score::{BenchScore, CaseFault, OutcomeClass};
 /// What happened with one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CaseResult<S> {
-    pub case_id: CaseId,
-    pub outcome: OutcomeClass,
-    pub score: S,
+pub(crate) struct CaseResult<S> {
+    pub(crate) case_id: CaseId,
+    pub(crate) outcome: OutcomeClass,
+    pub(crate) score: S,
     /// Unknown when no rubric ran, or when the wall clock stopped it.
-    pub fuel_used: Option<u64>,
-    pub peak_memory_bytes: Option<u64>,
+    pub(crate) fuel_used: Option<u64>,
+    pub(crate) peak_memory_bytes: Option<u64>,
     /// The object with what the rubric wrote to stdout and stderr, if it wrote anything.
-    pub logs_digest: Option<Digest>,
+    pub(crate) logs_digest: Option<Digest>,
     /// The object with the end of what a live agent wrote to stderr, if it wrote anything.
-    pub agent_log_digest: Option<Digest>,
+    pub(crate) agent_log_digest: Option<Digest>,
     /// What the case cost is not known, and its reservation was charged instead.
-    pub cost_is_estimate: bool,
+    pub(crate) cost_is_estimate: bool,
 }
 
 /// Which cases of the bench were asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Selection {
+pub(crate) struct Selection {
     /// The patterns as given; empty means every case.
-    pub patterns: Vec<String>,
+    pub(crate) patterns: Vec<String>,
     /// How many case folders the bench has, loadable or not.
-    pub cases_in_bench: u64,
-    pub selected: u64,
+    pub(crate) cases_in_bench: u64,
+    pub(crate) selected: u64,
 }
 
 /// A case that could not be loaded: left out of the run, and said so.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LoadErrorEntry {
+pub(crate) struct LoadErrorEntry {
     /// The case's folder, relative to the bench root.
-    pub folder: String,
+    pub(crate) folder: String,
     /// The field or file that is wrong.
-    pub field: String,
-    pub message: String,
+    pub(crate) field: String,
+    pub(crate) message: String,
 }
 
 /// BenchRunReport: what a run found, as facts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Report<S> {
-    pub cases: Vec<CaseResult<S>>,
-    pub selection: Selection,
+pub(crate) struct Report<S> {
+    pub(crate) cases: Vec<CaseResult<S>>,
+    pub(crate) selection: Selection,
     /// `attempted + skipped` is the number of cases above; load errors are apart.
-    pub attempted: u64,
-    pub skipped: u64,
-    pub outcomes: BTreeMap<OutcomeClass, u64>,
-    pub passed_count: u64,
+    pub(crate) attempted: u64,
+    pub(crate) skipped: u64,
+    pub(crate) outcomes: BTreeMap<OutcomeClass, u64>,
+    pub(crate) passed_count: u64,
     /// The exactly rounded mean over the attempted cases, faults as 0.
-    pub mean_score: f64,
-    pub lower_bound_95: f64,
+    pub(crate) mean_score: f64,
+    pub(crate) lower_bound_95: f64,
     /// What this run spent: 0 for cassettes.
-    pub total_cost_usd: f64,
+    pub(crate) total_cost_usd: f64,
     /// What the cassettes cost when they were made.
-    pub recorded_cost_usd: f64,
+    pub(crate) recorded_cost_usd: f64,
     /// The names of the block-severity modes that occurred, sorted.
-    pub block_severity_failure_modes: BTreeSet<String>,
+    pub(crate) block_severity_failure_modes: BTreeSet<String>,
     /// Cases were left out because the cost cap was reached.
-    pub aborted: bool,
-    pub had_load_errors: bool,
-    pub load_errors: Vec<LoadErrorEntry>,
-    pub warnings: Vec<String>,
+    pub(crate) aborted: bool,
+    pub(crate) had_load_errors: bool,
+    pub(crate) load_errors: Vec<LoadErrorEntry>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// What a run that was scored by this process found.

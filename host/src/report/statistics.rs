@@ -44,8 +44,9 @@ fn add(sum: &mut [u64; LIMBS], score: f64) {
     }
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "the low half is what is asked for")]
 fn low(wide: u128) -> u64 {
-    (wide & u128::from(u64::MAX)) as u64
+    wide as u64
 }
 
 /// `sum / count`, rounded to the nearest f64.

@@ -6,6 +6,7 @@
 //! <store>/objects/     by BLAKE3 and once: rubrics, registrations, cases, outputs, logs
 //! <store>/started/     markers of live runs, written before their first case
 //! <store>/unfinished/  what crashes left of records that could not be finished
+//! <store>/recommendations/  what the gate said, for information only
 //! <store>/staging/     objects on their way in, a folder per run; what a crash left there is no evidence
 //! ```
 //!
@@ -15,6 +16,8 @@
 //! `renameat2`, `syncfs` and `O_PATH`.
 
 mod dir;
+#[cfg(test)]
+mod faults;
 mod finish;
 mod intake;
 mod lock;

@@ -22,6 +22,7 @@ const MOST_IDENTITY_BYTES: u64 = 4096;
 pub(super) const RUNS: &str = "runs";
 pub(super) const OBJECTS: &str = "objects";
 pub(super) const STARTED: &str = "started";
+pub(super) const RECOMMENDATIONS: &str = "recommendations";
 pub(super) const STAGING: &str = "staging";
 
 /// Why a store cannot be used.
@@ -173,20 +174,20 @@ fn identity_bytes(identity: &Identity) -> Result<Vec<u8>, serde_json::Error> {
     Ok(bytes)
 }
 
-/// The store's id, which is drawn now if the store is new. Says whether it is.
-pub(super) fn identify(root: &Dir, patience: Duration) -> Result<(StoreId, bool), OpenStoreError> {
-    if let Some(id) = read_identity(root)? {
-        return Ok((id, false));
+/// Makes sure that a store has an identity, which is drawn now if the store is new.
+pub(super) fn identify(root: &Dir, patience: Duration) -> Result<(), OpenStoreError> {
+    if read_identity(root)?.is_some() {
+        return Ok(());
     }
     let _lock = lock::lock(root, Share::Nobody, patience)?;
     match read_identity(root)? {
-        Some(id) => Ok((id, false)),
-        None => Ok((begin(root)?, true)),
+        Some(_) => Ok(()),
+        None => begin(root),
     }
 }
 
 /// Lays out a new store. Its identity comes last, so that a store which has one is complete.
-fn begin(root: &Dir) -> Result<StoreId, OpenStoreError> {
+fn begin(root: &Dir) -> Result<(), OpenStoreError> {
     let runs = root.child_or_new(RUNS)?;
     if !runs.names()?.is_empty() {
         return Err(OpenStoreError::NoIdentity { path: root.path().to_owned() });
@@ -206,8 +207,7 @@ fn begin(root: &Dir) -> Result<StoreId, OpenStoreError> {
     sync_file(&file, &root.path().join(IDENTITY_DRAFT))?;
     root.rename_new(IDENTITY_DRAFT, root, IDENTITY)?;
     // The directories above the store may be as new as it is, and a crash must not take them away from under its records.
-    root.sync_filesystem()?;
-    Ok(identity.store_id)
+    Ok(root.sync_filesystem()?)
 }
 
 #[cfg(test)]

@@ -130,14 +130,6 @@ impl StoreReader {
         Ok((markers, findings))
     }
 
-    pub(super) fn started_dir(&self) -> Option<&Dir> {
-        self.started.as_ref()
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.root.path()
-    }
-
     /// The names of the records for a writer, which holds the lock.
     pub(super) fn names_locked(&self) -> Result<Vec<OsString>, FileError> {
         self.runs.names()

@@ -30,7 +30,6 @@ pub(crate) struct StoreWriter {
     staging: Dir,
     started: Dir,
     reader: StoreReader,
-    is_new: bool,
     patience: Duration,
 }
 
@@ -111,14 +110,14 @@ impl StoreWriter {
     fn from_root(root: Dir, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
         open::check_private(&root, user)?;
         open::check_local(&root)?;
-        let (_, is_new) = open::identify(&root, patience)?;
+        open::identify(&root, patience)?;
         let reader = StoreReader::from_root(root, patience)?;
         let staging = reader.root().child_or_new(open::STAGING)?;
         let started = reader.root().child_or_new(open::STARTED)?;
         for area in [reader.runs(), reader.objects(), &staging, &started] {
             open::check_private(area, user)?;
         }
-        Ok(Self { staging, started, reader, is_new, patience })
+        Ok(Self { staging, started, reader, patience })
     }
 
     /// Locks the store for itself.
@@ -132,17 +131,18 @@ impl StoreWriter {
         &self.reader
     }
 
-    /// Whether opening it created the store.
-    pub(crate) fn is_new(&self) -> bool {
-        self.is_new
-    }
-
     /// Begins to take in the objects of a run.
     pub(crate) fn intake(&self) -> Result<Intake<'_>, KeepObjectError> {
         Intake::begin(&self.reader, &self.staging, self.patience)
     }
 
+    /// Keeps an informational copy of a verdict, which is no evidence and which nothing reads.
+    pub(crate) fn recommend(&self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
+        self.reader.root().child_or_new(open::RECOMMENDATIONS)?.write_new(name, bytes).map(drop)
+    }
+
     /// Says durably that a live run begins. Its record must name what this gives.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only live runs announce themselves, and there are none yet"))]
     pub(crate) fn announce(
         &self,
         task_class: &TaskClassName,
@@ -325,14 +325,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_store_is_private_and_is_new_only_once() {
+    fn a_store_is_private_and_keeps_its_identity() {
         let (_temp, store) = new_store();
-        assert!(store.is_new());
         let root = store.reader().root().path();
         for dir in [root, store.reader().runs().path(), store.reader().objects().path(), store.staging.path()] {
             assert_eq!(mode_of(dir), 0o700, "{}", dir.display());
         }
-        assert!(!StoreWriter::open(root, user(), PATIENCE).expect("it opens again").is_new());
+        let again = StoreWriter::open(root, user(), PATIENCE).expect("it opens again");
+        assert_eq!(again.reader().id(), store.reader().id());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::fmt;
 use super::case::RestoreCaseError;
 use super::last_seen::LastSeenProblem;
 use super::replay::ReplayProblem;
+use crate::anchor::AnchorProblem;
 use crate::chain::{Break, Broken, Link, RecordFileName};
 use crate::ids::{Digest, TaskClassName};
 use crate::record::ReadRecordError;
@@ -87,6 +88,8 @@ pub(crate) enum Problem {
     LastSeen(LastSeenProblem),
     #[error(transparent)]
     Replay(ReplayProblem),
+    #[error(transparent)]
+    Anchor(AnchorProblem),
     #[error("something it names is not there")]
     ObjectMissing(#[source] ReadObjectError),
     #[error("something it names is not what it was")]
@@ -106,6 +109,7 @@ impl Problem {
             Self::LastSeen(problem) => problem.state(),
             Self::Replay(problem) => problem.state(),
             Self::ForeignFile
+            | Self::Anchor(_)
             | Self::NotAFile(_)
             | Self::Marker(_)
             | Self::MarkerGone { .. }

@@ -6,6 +6,7 @@ use super::case::CaseManifest;
 use super::figures;
 use super::finding::{Finding, Problem, State};
 use super::last_seen::{FirstUse, LastSeenError, LastSeenFile, LastSeenProblem, Memory};
+use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, StoreId};
 use crate::ids::{Digest, RecordHash, TaskClassName};
 use crate::store::{Evidence, FileError, LockError, Seen, Snapshot, Started, StoreReader, scan};
@@ -91,6 +92,18 @@ impl Verification {
     /// Whether anything is wrong that a crash does not explain.
     pub(crate) fn is_sound(&self) -> bool {
         self.state() <= State::Incomplete
+    }
+
+    /// Compares with what somebody signed.
+    pub(crate) fn compare_with_checkpoint(&mut self, checkpoint: &Checkpoint) {
+        let hash_at = |class: &TaskClassName, seq| self.hash_at(class, seq);
+        let problems = checkpoint.compare(self.store_id, self.heads(), &hash_at);
+        self.add(problems.into_iter().map(|(task_class, seq, problem)| Finding {
+            task_class,
+            seq,
+            file: None,
+            problem: Problem::Anchor(problem),
+        }));
     }
 
     fn hash_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {

@@ -1,6 +1,7 @@
 //! What the bench's own files say about failure modes must be what the rubric does.
 
 use crate::failure::{Mode, Severity};
+use eval_rubric::golden::Outcome;
 use serde::Deserialize;
 use std::fs;
 use std::path::PathBuf;
@@ -15,9 +16,12 @@ struct FailureModes {
     block: Vec<String>,
 }
 
+fn bench() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/migration-chainguard-distroless")
+}
+
 fn bench_file(name: &str) -> String {
-    let bench = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/migration-chainguard-distroless");
-    fs::read_to_string(bench.join(name)).unwrap()
+    fs::read_to_string(bench().join(name)).unwrap()
 }
 
 #[test]
@@ -37,4 +41,19 @@ fn the_readme_documents_every_mode_with_its_part_and_severity() {
         let row = format!("| `{}` | {} | {severity} |", mode.name(), mode.part().name());
         assert!(readme.contains(&row), "README.md lacks the row `{row}`");
     }
+}
+
+#[test]
+fn every_mode_is_reached_by_a_golden_test() {
+    let cases = eval_rubric::golden::load(&bench()).unwrap_or_else(|failure| panic!("{failure}"));
+    let expected = cases.iter().flat_map(|case| case.tests.values()).map(|test| &test.expect);
+    let reached: Vec<&String> = expected
+        .filter_map(|expect| match expect {
+            Outcome::Score { failure_modes, .. } => Some(failure_modes),
+            Outcome::Fault { .. } => None,
+        })
+        .flatten()
+        .collect();
+    let missing = Mode::ALL.iter().map(|mode| mode.name()).filter(|name| !reached.iter().any(|mode| mode == name));
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&str>::new());
 }

@@ -263,3 +263,56 @@ fn json<T: DeserializeOwned>(files: &CaseFiles, path: &str) -> Result<T, RubricE
 fn malformed(path: &str, what: &dyn std::fmt::Display) -> RubricError {
     RubricError::MalformedCase(format!("`{path}`: {what}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    fn refusal(fixture: Fixture) -> String {
+        match fixture.read() {
+            Err(RubricError::MalformedCase(what)) => what,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_case_has_one_reference_unless_it_says_otherwise() {
+        let case = Fixture::positive().read().unwrap();
+        assert_eq!(case.accepts.references.len(), 1);
+        assert_eq!(case.accepts.references[0].rules.bump, Bump::Lowest);
+        assert_eq!(case.concerning(&case.before), ["A-1".to_owned()].into());
+        assert_eq!(case.delta(&case.accepts.references[0].project), case.accepts.references[0].delta);
+    }
+
+    #[test]
+    fn what_is_accepted_must_fit_the_disposition() {
+        let verdict = "expected/verdict.toml";
+        let declines = "accepts = [\"decline\"]\ndecline_reasons = [\"withdrawn\"]\n";
+        assert!(Fixture::positive().with(verdict, declines).disposed(Disposition::Negative).read().is_ok());
+        assert!(refusal(Fixture::positive().with(verdict, declines)).contains("disposition"));
+        assert!(refusal(Fixture::positive().disposed(Disposition::Negative)).contains("disposition"));
+        let without_reason = Fixture::positive().with(verdict, "accepts = [\"decline\"]\n");
+        assert!(refusal(without_reason.disposed(Disposition::Negative)).contains("reasons"));
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_is_named() {
+        for (path, text) in [
+            ("input/task.json", r#"{"ecosystem":"PyPI","advisories":["A-2"]}"#),
+            ("input/task.json", r#"{"ecosystem":"npm","advisories":["A-1"]}"#),
+            ("input/task.json", r#"{"ecosystem":"PyPI","advisories":[]}"#),
+            (
+                "input/advisories.json",
+                r#"[{"id":"A-1","affected":[{"package":{"ecosystem":"PyPI","name":"lib"},"versions":["x y"]}]}]"#,
+            ),
+            ("input/registry.json", r#"{"ecosystem":"PyPI","taken_at":"","packages":{"lib":{"x y":{}}}}"#),
+            ("expected/fix.diff", "--- a/no\n+++ b/no\n@@ -1 +1 @@\n-a\n+b\n"),
+            ("expected/verdict.toml", "accepts = [\"shrug\"]\n"),
+            ("expected/cve-delta.json", "{}"),
+        ] {
+            let what = refusal(Fixture::positive().with(path, text));
+            assert!(what.contains(path) || what.contains("input/registry.json"), "{path}: {what}");
+        }
+    }
+}

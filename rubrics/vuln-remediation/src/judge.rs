@@ -142,3 +142,87 @@ fn fraction((done, of): (usize, usize)) -> f64 {
     let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
     count(done) / count(of)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{Fixture, replace_line};
+
+    fn patch(diff: impl Into<String>) -> Output {
+        Output::Patch { diff: diff.into() }
+    }
+
+    fn to_version(version: &str) -> Output {
+        patch(replace_line("requirements.txt", 1, "lib==1.1", &format!("lib=={version}")))
+    }
+
+    #[track_caller]
+    fn check(case: &Case, output: &Output, score: f64, modes: &[&str]) {
+        let verdict = judge(case, output);
+        assert_eq!(verdict.failure_modes().collect::<Vec<_>>(), modes);
+        assert_eq!((verdict.is_passed(), verdict.score()), (modes.is_empty(), score));
+    }
+
+    #[test]
+    fn the_lowest_fix_passes_and_others_do_not() {
+        let case = Fixture::positive().read().unwrap();
+        check(&case, &to_version("1.2"), 1.0, &[]);
+        check(&case, &to_version("1.3"), 0.54, &["bump_too_large"]);
+        check(&case, &to_version("2.0"), 0.54, &["bump_too_large"]);
+        check(&case, &to_version("1.0"), 0.0, &["cve_still_present", "version_downgraded"]);
+        check(&case, &to_version("1.9"), 0.27, &["version_does_not_exist"]);
+    }
+
+    #[test]
+    fn a_reference_may_leave_the_line_open() {
+        let verdict = "accepts = [\"patch\"]\n[[reference]]\nbump = \"line\"\nmay_touch = [\"app.py\"]\n";
+        let case = Fixture::positive().with("expected/verdict.toml", verdict).read().unwrap();
+        check(&case, &to_version("1.3"), 1.0, &[]);
+        check(&case, &to_version("2.0"), 0.54, &["bump_too_large"]);
+        let both = format!(
+            "{}{}",
+            replace_line("requirements.txt", 1, "lib==1.1", "lib==1.2"),
+            replace_line("app.py", 1, "import lib", "import lib  # patched")
+        );
+        check(&case, &patch(both), 1.0, &[]);
+    }
+
+    #[test]
+    fn the_best_of_several_references_counts() {
+        let verdict = "accepts = [\"patch\"]\n[[reference]]\n[[reference]]\ndiff = \"other.diff\"\n";
+        let other = replace_line("requirements.txt", 1, "lib==1.1", "lib==2.0");
+        let fixture = Fixture::positive().with("expected/verdict.toml", verdict).with("expected/other.diff", &other);
+        let case = fixture.read().unwrap();
+        check(&case, &to_version("1.2"), 1.0, &[]);
+        check(&case, &to_version("2.0"), 1.0, &[]);
+        check(&case, &to_version("1.0"), 0.0, &["cve_still_present", "version_downgraded"]);
+    }
+
+    #[test]
+    fn what_cannot_be_judged_is_worth_nothing() {
+        let case = Fixture::positive().read().unwrap();
+        check(&case, &patch(""), 0.0, &["empty_diff"]);
+        check(&case, &patch("nonsense"), 0.0, &["diff_does_not_apply"]);
+        check(
+            &case,
+            &patch(replace_line("requirements.txt", 1, "lib==1.0", "lib==1.2")),
+            0.0,
+            &["diff_does_not_apply"],
+        );
+        check(&case, &patch(replace_line("requirements.txt", 1, "lib==1.1", "lib=1.2")), 0.0, &["project_unreadable"]);
+    }
+
+    #[test]
+    fn a_decline_is_right_where_it_is_accepted_for_its_reason_and_with_its_name() {
+        let verdict = "accepts = [\"decline\"]\ndecline_reasons = [\"not_reachable\"]\n";
+        let negative = Fixture::positive().with("expected/verdict.toml", verdict);
+        let case = negative.disposed(eval_rubric::Disposition::Negative).read().unwrap();
+        let decline = |reason, explanation: &str| Output::Decline { reason, explanation: explanation.to_owned() };
+        check(&case, &decline(DeclineReason::NotReachable, "CVE-1 is not reached"), 1.0, &[]);
+        check(&case, &decline(DeclineReason::NotReachable, "no"), 0.48, &["decline_unexplained"]);
+        check(&case, &decline(DeclineReason::Withdrawn, "A-1 is gone"), 0.36, &["wrong_decline_reason"]);
+        check(&case, &to_version("1.2"), 0.0, &["patch_where_decline_was_right"]);
+        let positive = Fixture::positive().read().unwrap();
+        check(&positive, &decline(DeclineReason::NotReachable, "CVE-1"), 0.0, &["false_decline"]);
+    }
+}

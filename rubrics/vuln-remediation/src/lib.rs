@@ -12,6 +12,8 @@ pub mod case;
 pub mod checks;
 pub mod diff;
 pub mod failure;
+#[cfg(test)]
+mod fixture;
 pub mod judge;
 pub mod output;
 pub mod project;

@@ -25,6 +25,7 @@ fn lie(output: &HarnessOutput) -> BenchScore {
         "negative-infinity" => scored(output, f64::NEG_INFINITY),
         "negative-zero" => scored(output, -0.0),
         "just-above-one" => scored(output, 1.000_000_000_000_000_2),
+        "one-and-a-half" => scored(output, 1.5),
         "negative" => scored(output, -0.1),
         "duplicate-keys" => with_keys(output, &["twice", "twice"]),
         "empty-key" => with_keys(output, &[""]),
@@ -35,8 +36,8 @@ fn lie(output: &HarnessOutput) -> BenchScore {
         "host-mode" => with_modes(output, false, &["rubric_fuel_exhausted"]),
         "control-mode" => with_modes(output, false, &["mode\u{1b}[2J"]),
         "blocked-and-passed" => with_modes(output, true, &["cve_still_present"]),
-        "other-cost" => BenchScore { cost_usd: 0.0, ..perfect(output) },
-        "other-duration" => BenchScore { duration_seconds: 0.0, ..perfect(output) },
+        "other-cost" => BenchScore { cost_usd: output.cost_usd + 1.0, ..perfect(output) },
+        "other-duration" => BenchScore { duration_seconds: output.duration_seconds + 1.0, ..perfect(output) },
         other => panic!("no such lie: {other}"),
     }
 }

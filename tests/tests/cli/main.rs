@@ -2,6 +2,7 @@
 
 mod evidence;
 mod fence;
+mod hostile;
 mod rubric_builds;
 mod rubric_tools;
 mod run;

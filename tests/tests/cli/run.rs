@@ -29,17 +29,19 @@ fn the_solved_examples_all_pass_and_are_chained() {
     let workbench = workbench();
     let ended = run(&workbench).expect_code(0);
     let cases = ended.lines("case");
-    assert!(cases.len() >= 3);
-    for case in &cases {
-        assert_eq!(case["outcome"], "scored", "{case}");
-        assert_eq!(case["score"]["passed"], true, "{case}");
-        assert!(case["fuel_used"].as_u64().expect("fuel") > 0);
-        assert!(case["peak_memory_bytes"].as_u64().expect("memory") > 0);
-    }
+    assert!(cases.len() >= 24);
+    cases.iter().for_each(is_a_metered_pass);
     assert_eq!(ended.line("aggregate")["passed_count"], cases.len());
     let record = ended.record_path(workbench.path());
     assert_eq!(fs::metadata(&record).expect("the record").permissions().mode() & 0o7777, 0o600);
     assert!(ended.stderr.contains("a new chain begins with this record"), "{}", ended.stderr);
+}
+
+fn is_a_metered_pass(case: &Value) {
+    assert_eq!(case["outcome"], "scored", "{case}");
+    assert_eq!(case["score"]["passed"], true, "{case}");
+    assert!(case["fuel_used"].as_u64().expect("fuel") > 0);
+    assert!(case["peak_memory_bytes"].as_u64().expect("memory") > 0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The project's own rules, as tests.
 
 mod dependencies;
+mod facts;
 mod owners;
 mod versions;

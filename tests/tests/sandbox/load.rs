@@ -70,6 +70,98 @@ refused! {
          enabled (at offset 0x26a)";
 }
 
+/// Components with something wrong in them: what comes of it is an error or a rubric, and never a panic.
+///
+/// `PROPTEST_CASES=1000000 cargo test -p eval-host-tests --test sandbox mutated` is the long run.
+mod mutated {
+    use eval_host::sandbox::{RawLimits, inspect};
+    use eval_host_tests::guests;
+    use proptest::prelude::*;
+
+    use crate::support::{Case, limits, sandbox};
+
+    /// Small components, so that a change often matters.
+    const SEEDS: [&[u8]; 6] = [
+        guests::RETURNS_BROKEN_TEXT,
+        guests::FORGES_A_HANDLE,
+        guests::MAKES_HANDLES,
+        guests::IMPORTS_HTTP,
+        guests::IMPLEMENTS_A_NEWER_MINOR,
+        guests::GROWS_A_TABLE,
+    ];
+
+    #[derive(Debug, Clone)]
+    enum Change {
+        Set(prop::sample::Index, u8),
+        Remove(prop::sample::Index, u8),
+        Repeat(prop::sample::Index, u8),
+        Insert(prop::sample::Index, Vec<u8>),
+    }
+
+    fn change() -> impl Strategy<Value = Change> {
+        prop_oneof![
+            6 => any::<(prop::sample::Index, u8)>().prop_map(|(at, byte)| Change::Set(at, byte)),
+            1 => (any::<prop::sample::Index>(), 1_u8..20).prop_map(|(at, len)| Change::Remove(at, len)),
+            1 => (any::<prop::sample::Index>(), 1_u8..20).prop_map(|(at, len)| Change::Repeat(at, len)),
+            1 => (any::<prop::sample::Index>(), prop::collection::vec(any::<u8>(), 1..8))
+                .prop_map(|(at, bytes)| Change::Insert(at, bytes)),
+        ]
+    }
+
+    fn apply(bytes: &mut Vec<u8>, change: &Change) {
+        if bytes.is_empty() {
+            return;
+        }
+        let len = bytes.len();
+        match change {
+            Change::Set(at, byte) => bytes[at.index(len)] = *byte,
+            Change::Remove(at, count) => {
+                let start = at.index(len);
+                bytes.drain(start..len.min(start + usize::from(*count)));
+            }
+            Change::Repeat(at, count) => {
+                let start = at.index(len);
+                let repeated = bytes[start..len.min(start + usize::from(*count))].to_vec();
+                bytes.splice(start..start, repeated);
+            }
+            Change::Insert(at, inserted) => {
+                let start = at.index(len);
+                bytes.splice(start..start, inserted.iter().copied());
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: ProptestConfig::default().cases.max(5_000),
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        #[test]
+        fn a_damaged_component_is_an_error_or_a_rubric(
+            seed in prop::sample::select(SEEDS.to_vec()),
+            changes in prop::collection::vec(change(), 1..6),
+        ) {
+            let mut bytes = seed.to_vec();
+            for change in &changes {
+                apply(&mut bytes, change);
+            }
+            // What inspecting lets through is compiled, and what compiles is run.
+            if inspect(&bytes).refusal.is_none() && let Ok(rubric) = sandbox().load(&bytes) {
+                let few = limits(RawLimits { fuel: Some(100_000), ..RawLimits::default() });
+                let scored = Case::named("damaged").score(&rubric.prepare(few), "");
+                prop_assert!(scored.fuel_used.is_none_or(|fuel| fuel <= 100_000));
+            }
+        }
+
+        #[test]
+        fn noise_is_no_component(noise in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(sandbox().load(&noise).is_err());
+        }
+    }
+}
+
 pub(crate) mod scores_with_other_types {
     use eval_host::sandbox::LoadRubricError;
     use eval_host_tests::guests::SCORES_WITH_OTHER_TYPES;

@@ -2,6 +2,7 @@
 //!
 //! A guest without such a module does not compile: see the end of this file.
 
+mod cache;
 mod claims;
 mod death;
 mod escape;

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::num::NonZeroU32;
+use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 use eval_host::contract::{
@@ -73,6 +75,29 @@ impl Case {
         }
     }
 
+    /// A case as it lies in a bench of this repository.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        let text = fs::read_to_string(folder.join("case.toml")).expect("a case has one");
+        let fields: toml::Table = toml::from_str(&text).expect("it is TOML");
+        let field = |name: &str| fields[name].as_str().expect("a text").to_owned();
+        let mut files = CaseFiles::new();
+        for below in ["input", "expected"] {
+            read_below(folder, below, &mut files);
+        }
+        Self {
+            case: BenchCase {
+                case_id: field("case_id").parse().expect("a slug"),
+                task_class: field("task_class").parse().expect("a slug"),
+                disposition: fields["disposition"].clone().try_into().expect("a disposition"),
+                difficulty: fields["difficulty"].clone().try_into().expect("a difficulty"),
+                source: fields["source"].clone().try_into().expect("a source"),
+                added_at: field("added_at").parse().expect("a date"),
+            },
+            digest: Digest::of(text.as_bytes()),
+            files: Arc::new(files),
+        }
+    }
+
     pub(crate) fn files(&self) -> &CaseFiles {
         &self.files
     }
@@ -89,6 +114,19 @@ impl Case {
             output_json,
             meter: METER,
         })
+    }
+}
+
+fn read_below(folder: &Path, below: &str, files: &mut CaseFiles) {
+    let Ok(entries) = fs::read_dir(folder.join(below)) else { return };
+    for entry in entries {
+        let entry = entry.expect("a directory entry");
+        let path = format!("{below}/{}", entry.file_name().to_str().expect("a plain name"));
+        if entry.file_type().expect("its kind").is_dir() {
+            read_below(folder, &path, files);
+        } else {
+            files.insert(path.into(), fs::read(entry.path()).expect("a readable file").into());
+        }
     }
 }
 
@@ -134,11 +172,29 @@ pub(crate) fn the_host_stays_small() {
     assert!(kibibytes << 10 <= PEAK_BYTES_MAX, "this process has had {kibibytes} KiB");
 }
 
+/// The number of a CPU that this process may use, to pin another to.
+pub(crate) fn first_allowed_cpu() -> String {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux says");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("Linux says");
+    allowed.trim().split([',', '-']).next().expect("at least one").to_owned()
+}
+
 /// The bytes that this process has caused to be written to disks.
 pub(crate) fn bytes_written_to_disk() -> u64 {
     let io = fs::read_to_string("/proc/self/io").expect("Linux says");
     let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: ")).expect("Linux says");
     written.parse().expect("a number")
+}
+
+/// Runs one test of this program again, in a process of its own that `around` puts it into.
+#[track_caller]
+pub(crate) fn again_in_a_process(test: &str, around: impl FnOnce(&Path) -> Command) -> String {
+    let program = std::env::current_exe().expect("a test is a program");
+    let output = around(&program).args(["--exact", test, "--nocapture"]).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{complained}");
+    said
 }
 
 pub(crate) fn perfect() -> RawScore {

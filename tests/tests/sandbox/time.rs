@@ -1,13 +1,15 @@
 //! Guests that take time: their own, the host's, or the wall clock's.
 
 pub(crate) mod loops_forever {
+    use std::process::Command;
+    use std::thread;
     use std::time::{Duration, Instant};
 
     use eval_host::contract::RubricFault;
     use eval_host::sandbox::RawLimits;
     use eval_host_tests::guests::LOOPS_FOREVER;
 
-    use crate::support::{Case, ends, limits, prepare, the_next_case_scores};
+    use crate::support::{Case, again_in_a_process, ends, first_allowed_cpu, limits, prepare, the_next_case_scores};
 
     #[test]
     fn it_ends_when_its_fuel_is_used_up_and_all_of_it_counts() {
@@ -26,6 +28,43 @@ pub(crate) mod loops_forever {
         assert_eq!(scored.fuel_used, None);
         assert!(start.elapsed() >= Duration::from_secs(1), "a deadline is never early");
         the_next_case_scores();
+    }
+
+    #[test]
+    #[expect(clippy::print_stdout, reason = "how far past its deadline a guest ran is for whoever asks to see it")]
+    fn other_cases_score_while_it_spins() {
+        let raw = RawLimits { fuel: Some(100_000_000_000), wall_clock_seconds: Some(1), ..RawLimits::default() };
+        let rubric = prepare(LOOPS_FOREVER, limits(raw));
+        the_next_case_scores();
+        let spin = || {
+            let start = Instant::now();
+            (Case::named("spin").score(&rubric, "").result, start.elapsed())
+        };
+        let (ended, took, others) = thread::scope(|scope| {
+            let spinning = scope.spawn(spin);
+            let mut others = 0_u32;
+            while !spinning.is_finished() {
+                the_next_case_scores();
+                others += 1;
+            }
+            let (ended, took) = spinning.join().expect("no panic");
+            (ended, took, others)
+        });
+        assert_eq!(ended, Err(RubricFault::Timeout));
+        assert!(others > 10, "only {others} other cases were scored in {took:?}");
+        assert!(took < Duration::from_secs(10), "it was to end after 1 s and took {took:?}");
+        let past = took.saturating_sub(Duration::from_secs(1));
+        println!("stopped {} ms past its deadline, {others} other cases meanwhile", past.as_millis());
+    }
+
+    #[test]
+    fn so_they_do_on_a_single_cpu() {
+        let said = again_in_a_process("time::loops_forever::other_cases_score_while_it_spins", |program| {
+            let mut command = Command::new("taskset");
+            command.args(["--cpu-list", &first_allowed_cpu()]).arg(program);
+            command
+        });
+        assert!(said.contains("past its deadline"), "{said}");
     }
 }
 
@@ -66,20 +105,40 @@ pub(crate) mod recurses_forever {
 }
 
 pub(crate) mod calls_the_host_forever {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
     use eval_host::contract::RubricFault;
+    use eval_host::sandbox::RawLimits;
     use eval_host_tests::guests::CALLS_THE_HOST_FOREVER;
 
-    use crate::support::{ends_under, little_fuel};
+    use crate::support::{Case, ends_under, limits, little_fuel, prepare};
+
+    const CALLS: [&str; 8] = ["clock", "read", "write", "random", "resize", "list", "walk", "create"];
 
     /// Host calls take the host's time and hardly any instruction of the guest's: that they end by fuel, within the test's
     /// patience, is the point.
     #[test]
     fn every_kind_of_host_call_is_paid_for_with_fuel() {
-        for call in ["clock", "read", "write", "random", "resize", "list", "walk", "create"] {
+        for call in CALLS {
             let scored = ends_under(CALLS_THE_HOST_FOREVER, call, little_fuel());
             assert_eq!(scored.result, Err(RubricFault::FuelExhausted), "{call}");
             assert_eq!(scored.fuel_used, Some(50_000_000), "{call}");
         }
+    }
+
+    /// No host call waits, so the deadline stops a guest that does nothing but call the host.
+    #[test]
+    fn no_kind_of_host_call_holds_up_the_wall_clock() {
+        let raw = RawLimits { fuel: Some(100_000_000_000), wall_clock_seconds: Some(1), ..RawLimits::default() };
+        let rubric = prepare(CALLS_THE_HOST_FOREVER, limits(raw));
+        let call = |call| {
+            let start = Instant::now();
+            let scored = Case::named("clock").score(&rubric, call);
+            assert_eq!(scored.result, Err(RubricFault::Timeout), "{call}");
+            assert!(start.elapsed() < Duration::from_secs(20), "{call} took {:?}", start.elapsed());
+        };
+        thread::scope(|scope| CALLS.iter().for_each(|kind| drop(scope.spawn(|| call(kind)))));
     }
 }
 

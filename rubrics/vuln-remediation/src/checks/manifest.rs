@@ -1,8 +1,9 @@
 //! What the project itself asks for: whether it holds together, and asks for nothing that the fix does not need.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Patched;
+use crate::case::Case;
 use crate::failure::{Failure, Failures};
 use crate::project::{Problem, Project, Request};
 use crate::version::{Requirement, Version};
@@ -22,59 +23,60 @@ pub fn check_agreement(patched: &Patched<'_>, failures: &mut Failures) {
 pub fn check_requests(patched: &Patched<'_>, failures: &mut Failures) {
     let before = &patched.case.before.requests;
     let after = &patched.project.requests;
+    let moving = moving(&patched.case.before, &patched.reference.project);
     let labels: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for label in labels {
-        let (was, is) = (before.get(label), after.get(label));
-        if was == is {
-            continue;
-        }
-        let wanted = patched.reference.project.requests.get(label);
-        if is != wanted {
-            failures.extend(judge_change(patched, was, is, wanted));
+        let change = Change {
+            was: before.get(label),
+            is: after.get(label),
+            wanted: patched.reference.project.requests.get(label),
+        };
+        if change.is != change.was && change.is != change.wanted {
+            failures.extend(change.failure(patched.case, &moving));
         }
     }
 }
 
-fn judge_change(
-    patched: &Patched<'_>,
-    was: Option<&Request>,
-    is: Option<&Request>,
-    wanted: Option<&Request>,
-) -> Option<Failure> {
-    let related = |request: &Request| moves(patched, &request.package);
-    match (was, is) {
-        (_, None) => Some(Failure::DependencyRemoved),
-        (None, Some(is)) if related(is) && wanted.is_none() => Some(Failure::UnneededRequest),
-        (_, Some(is)) if !related(is) => Some(Failure::UnrelatedDependencyChange),
-        (was, Some(is)) => judge_requirement(patched, was, is, wanted),
-    }
+/// A request as it was, as the answer has it, and as the reference has it.
+#[derive(Clone, Copy)]
+struct Change<'a> {
+    was: Option<&'a Request>,
+    is: Option<&'a Request>,
+    wanted: Option<&'a Request>,
 }
 
-/// A request may be narrower than it was or than the reference has it, but not wider.
-fn judge_requirement(
-    patched: &Patched<'_>,
-    was: Option<&Request>,
-    is: &Request,
-    wanted: Option<&Request>,
-) -> Option<Failure> {
-    let allowed: Vec<&Request> = was.into_iter().chain(wanted).collect();
-    if !allowed.iter().any(|request| request.options == is.options && request.package == is.package) {
-        return Some(Failure::UnrelatedDependencyChange);
+impl Change<'_> {
+    fn failure(&self, case: &Case, moving: &BTreeSet<&str>) -> Option<Failure> {
+        let Some(is) = self.is else { return Some(Failure::DependencyRemoved) };
+        if !moving.contains(is.package.as_str()) {
+            return Some(Failure::UnrelatedDependencyChange);
+        }
+        if self.was.is_none() && self.wanted.is_none() {
+            return Some(Failure::UnneededRequest);
+        }
+        self.requirement_failure(case, is)
     }
-    let requirement = Requirement::parse(patched.case.task.ecosystem, &is.requirement);
-    if requirement.is_some_and(|requirement| requirement.is_exact()) {
-        // One version is not wide; whether it is the right one is asked of the version itself.
-        return None;
+
+    /// A request may be narrower than it was or than the reference has it, but not wider.
+    fn requirement_failure(&self, case: &Case, is: &Request) -> Option<Failure> {
+        let allowed: Vec<&Request> = self.was.into_iter().chain(self.wanted).collect();
+        if !allowed.iter().any(|request| request.options == is.options && request.package == is.package) {
+            return Some(Failure::UnrelatedDependencyChange);
+        }
+        let requirement = Requirement::parse(case.task.ecosystem, &is.requirement);
+        if requirement.is_some_and(|requirement| requirement.is_exact()) {
+            // One version is not wide; whether it is the right one is asked of the version itself.
+            return None;
+        }
+        let versions = admitted(case, is);
+        let fits = |request: &&Request| versions.is_subset(&admitted(case, request));
+        let narrower = !versions.is_empty() && allowed.iter().any(fits);
+        (!narrower).then_some(Failure::RequirementWidened)
     }
-    let versions = admitted(patched, is);
-    let fits = |request: &&Request| versions.is_subset(&admitted(patched, request));
-    let narrower = !versions.is_empty() && allowed.iter().any(fits);
-    (!narrower).then_some(Failure::RequirementWidened)
 }
 
 /// The versions in the registry that a request admits.
-fn admitted(patched: &Patched<'_>, request: &Request) -> BTreeSet<Version> {
-    let case = patched.case;
+fn admitted(case: &Case, request: &Request) -> BTreeSet<Version> {
     let Some(requirement) = Requirement::parse(case.task.ecosystem, &request.requirement) else {
         return BTreeSet::new();
     };
@@ -82,14 +84,57 @@ fn admitted(patched: &Patched<'_>, request: &Request) -> BTreeSet<Version> {
     versions.filter(|version| requirement.admits(version)).collect()
 }
 
-/// Whether the reference changes which versions of the package are in use, or what is asked for.
-fn moves(patched: &Patched<'_>, package: &str) -> bool {
-    let versions = |project: &Project| -> BTreeSet<Version> {
-        project.packages.iter().filter(|p| p.name == package).map(|p| p.version.clone()).collect()
-    };
-    let asked = |project: &Project| -> Vec<Request> {
-        project.requests.values().filter(|request| request.package == package).cloned().collect()
-    };
-    let (before, reference) = (&patched.case.before, &patched.reference.project);
-    versions(before) != versions(reference) || asked(before) != asked(reference)
+/// The packages of which the reference changes the versions in use, or what is asked for.
+fn moving<'a>(before: &'a Project, reference: &'a Project) -> BTreeSet<&'a str> {
+    let (was, wanted) = (by_package(before), by_package(reference));
+    let names = was.keys().chain(wanted.keys()).copied();
+    names.filter(|name| was.get(name) != wanted.get(name)).collect()
+}
+
+type Facts<'a> = (BTreeSet<&'a Version>, Vec<&'a Request>);
+
+fn by_package(project: &Project) -> BTreeMap<&str, Facts<'_>> {
+    let mut facts: BTreeMap<&str, Facts<'_>> = BTreeMap::new();
+    for package in &project.packages {
+        facts.entry(&package.name).or_default().0.insert(&package.version);
+    }
+    for request in project.requests.values() {
+        facts.entry(&request.package).or_default().1.push(request);
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(requirement: &str, options: &str) -> Request {
+        let [package, requirement, options] = ["lib", requirement, options].map(str::to_owned);
+        Request { package, requirement, options }
+    }
+
+    fn failure(was: Option<&Request>, is: Option<&Request>, wanted: Option<&Request>) -> Option<Failure> {
+        let case = crate::fixture::Fixture::positive().read().unwrap();
+        Change { was, is, wanted }.failure(&case, &["lib"].into())
+    }
+
+    #[test]
+    fn a_request_may_be_narrower_but_not_wider() {
+        let (was, wanted) = (request(">=1.0,<2", ""), request(">=1.2,<2", ""));
+        let judged = |text: &str| failure(Some(&was), Some(&request(text, "")), Some(&wanted));
+        assert_eq!(judged(">=1.3,<2"), None);
+        assert_eq!(judged("==1.2"), None);
+        assert_eq!(judged(">=1.2"), Some(Failure::RequirementWidened));
+        assert_eq!(judged(">=7"), Some(Failure::RequirementWidened), "what admits nothing is no requirement");
+    }
+
+    #[test]
+    fn a_request_that_comes_goes_or_says_something_else_is_named() {
+        let (was, other) = (request("==1.1", ""), request("==1.2", "[extra]"));
+        assert_eq!(failure(Some(&was), None, Some(&was)), Some(Failure::DependencyRemoved));
+        assert_eq!(failure(None, Some(&was), None), Some(Failure::UnneededRequest));
+        assert_eq!(failure(Some(&was), Some(&other), Some(&was)), Some(Failure::UnrelatedDependencyChange));
+        let stranger = Request { package: "stranger".to_owned(), ..was.clone() };
+        assert_eq!(failure(Some(&was), Some(&stranger), None), Some(Failure::UnrelatedDependencyChange));
+    }
 }

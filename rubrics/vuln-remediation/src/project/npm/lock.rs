@@ -185,6 +185,10 @@ impl Lock {
     }
 }
 
+/// How many combinations of a place and the overrides on the way to it are followed. Real trees have few for each place;
+/// a made-up one can have one for every subset of its overrides.
+const STATES: usize = 1_000;
+
 /// A walk over the tree, with a list of what is still to be looked at: a lock file may be deeper than the stack.
 struct Walk<'a> {
     lock: &'a Lock,
@@ -215,6 +219,10 @@ impl Walk<'_> {
             }
         }
         while let Some(edge) = self.waiting.pop() {
+            if self.seen.len() > STATES {
+                self.problems.insert("the overrides combine in too many ways to follow".to_owned());
+                return;
+            }
             self.edge(&edge);
         }
     }

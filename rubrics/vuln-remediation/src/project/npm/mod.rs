@@ -176,6 +176,25 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_file_of_version_2_must_agree_with_its_older_tree() {
+        let packages = format!(r#"{HUB},"node_modules/ws":{{"version":"7.5.9"}}"#);
+        let version_2 = |ws: &str| {
+            let legacy =
+                format!(r#""dependencies":{{"hub":{{"version":"1.0.0"}},"ws":{{"version":"{ws}"}}}},"packages""#);
+            lock_with(&packages).replace(r#""lockfileVersion":3"#, r#""lockfileVersion":2"#).replacen(
+                r#""packages""#,
+                &legacy,
+                1,
+            )
+        };
+        let tree = |lock: String| [(MANIFEST.to_owned(), PACKAGE.to_owned()), (LOCK.to_owned(), lock)].into();
+        assert_eq!(read(&tree(version_2("7.5.9")), &registry()).unwrap().problems, []);
+        assert!(matches!(read(&tree(version_2("7.5.10")), &registry()), Err(ProjectError::Unreadable { .. })));
+        let version_1 = lock_with(&packages).replace(r#""lockfileVersion":3"#, r#""lockfileVersion":1"#);
+        assert!(matches!(read(&tree(version_1), &registry()), Err(ProjectError::Unreadable { .. })));
+    }
+
+    #[test]
     fn a_missing_or_broken_file_cannot_be_read() {
         let tree: Tree = [(MANIFEST.to_owned(), PACKAGE.to_owned())].into();
         assert_eq!(read(&tree, &registry()).unwrap_err().to_string(), "`package-lock.json` is missing");

@@ -105,7 +105,7 @@ impl Overrides {
         let mut next = trail.clone();
         let mut best: Option<&Override> = None;
         for (index, rule) in self.0.iter().enumerate() {
-            let positions = trail.0.iter().filter(|(of, _)| *of == index).map(|(_, position)| *position);
+            let positions = trail.0.range((index, 0)..=(index, usize::MAX)).map(|(_, position)| *position);
             for position in positions.chain([0]).collect::<BTreeSet<_>>() {
                 if !rule.path[position].matches(name, range, registry) {
                     continue;

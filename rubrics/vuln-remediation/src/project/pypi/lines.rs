@@ -1,5 +1,7 @@
 //! The lines of a requirements file, and single requirements as PEP 508 writes them.
 
+use std::rc::Rc;
+
 use super::super::ProjectError;
 use crate::version::{Ecosystem, Requirement};
 
@@ -7,7 +9,7 @@ use crate::version::{Ecosystem, Requirement};
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     pub(super) name: String,
-    pub(super) requirement: Requirement,
+    pub(super) requirement: Rc<Requirement>,
     extras: String,
     marker: String,
     hashes: Vec<String>,
@@ -18,7 +20,7 @@ pub(super) struct Line {
 pub(super) struct Pinned {
     pub(super) name: String,
     pub(super) version: String,
-    pub(super) requirement: Requirement,
+    pub(super) requirement: Rc<Requirement>,
     pub(super) hashes: Vec<String>,
 }
 
@@ -80,7 +82,7 @@ impl Line {
         let requirement = Requirement::parse(Ecosystem::PyPi, specifier)?;
         (!name.is_empty()).then(|| Self {
             name: Ecosystem::PyPi.canonical_name(name),
-            requirement,
+            requirement: Rc::new(requirement),
             extras: extras.trim().to_owned(),
             marker: marker.trim().to_owned(),
             hashes,
@@ -97,7 +99,7 @@ impl Line {
         (!version.contains(',')).then(|| Pinned {
             name: self.name.clone(),
             version: version.to_owned(),
-            requirement: self.requirement.clone(),
+            requirement: Rc::clone(&self.requirement),
             hashes: self.hashes.clone(),
         })
     }

@@ -10,6 +10,7 @@ mod resolve;
 mod uv;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use toml::{Table, Value};
 
@@ -133,14 +134,14 @@ fn asked(files: &Files) -> Asked {
     let mut asked = Asked::default();
     for line in files.manifest.iter().map(|(_, line)| line) {
         asked.roots.insert(line.name.clone());
-        asked.limit(&line.name, line.requirement.clone());
+        asked.limit(&line.name, Rc::clone(&line.requirement));
     }
     for line in &files.constraints {
-        asked.limit(&line.name, line.requirement.clone());
+        asked.limit(&line.name, Rc::clone(&line.requirement));
     }
     for pin in files.pins.values() {
         asked.roots.insert(pin.name.clone());
-        asked.limit(&pin.name, pin.requirement.clone());
+        asked.limit(&pin.name, Rc::clone(&pin.requirement));
         if let Some(version) = Version::parse(Ecosystem::PyPi, &pin.version).ok().filter(|_| files.has_lock) {
             asked.locked.insert(pin.name.clone(), version);
         }
@@ -176,7 +177,7 @@ fn list_packages(files: &Files, installed: BTreeMap<String, Version>, project: &
 fn pinned(name: &str, version: &str, hashes: Vec<String>) -> Option<Pinned> {
     let name = Ecosystem::PyPi.canonical_name(name);
     let requirement = Requirement::parse(Ecosystem::PyPi, &format!("=={version}"))?;
-    Some(Pinned { name, version: version.to_owned(), requirement, hashes })
+    Some(Pinned { name, version: version.to_owned(), requirement: Rc::new(requirement), hashes })
 }
 
 #[cfg(test)]

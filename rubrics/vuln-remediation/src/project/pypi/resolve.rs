@@ -1,6 +1,7 @@
 //! Which versions pip would install.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::super::Project;
 use crate::registry::Registry;
@@ -12,11 +13,11 @@ pub(super) struct Asked {
     pub(super) roots: BTreeSet<String>,
     /// Pins of a lock file, which decide whatever else is asked for.
     pub(super) locked: BTreeMap<String, Version>,
-    limits: BTreeMap<String, Vec<Requirement>>,
+    limits: BTreeMap<String, Vec<Rc<Requirement>>>,
 }
 
 impl Asked {
-    pub(super) fn limit(&mut self, name: &str, requirement: Requirement) {
+    pub(super) fn limit(&mut self, name: &str, requirement: Rc<Requirement>) {
         self.limits.entry(name.to_owned()).or_default().push(requirement);
     }
 }
@@ -49,7 +50,7 @@ fn with_dependencies(asked: &Asked, chosen: &BTreeMap<String, Version>, registry
         for dependency in dependencies.filter(|dependency| !dependency.optional) {
             let needed = Ecosystem::PyPi.canonical_name(&dependency.name);
             if let Some(requirement) = Requirement::parse(Ecosystem::PyPi, &dependency.requirement) {
-                grown.limit(&needed, requirement);
+                grown.limit(&needed, Rc::new(requirement));
             }
             if reached.insert(needed.clone()) {
                 waiting.push(needed);
@@ -71,21 +72,22 @@ fn choose(asked: &Asked, registry: &Registry) -> BTreeMap<String, Version> {
     asked.roots.iter().filter_map(choice).collect()
 }
 
-/// The highest version that all limits admit. A package that the excerpt does not have is taken at its pin.
-fn best(name: &str, limits: &[Requirement], registry: &Registry) -> Option<Version> {
+/// The highest version that all limits admit. A pin that the excerpt does not have is taken as it is: whether there is such
+/// a version is not asked here.
+fn best(name: &str, limits: &[Rc<Requirement>], registry: &Registry) -> Option<Version> {
     let pin = limits.iter().find(|limit| limit.is_exact());
     let known = registry.versions(name);
-    if known.is_empty() {
-        let text = pin?.text().trim().trim_start_matches('=').trim();
-        return Version::parse(Ecosystem::PyPi, text).ok();
-    }
     let admitted = known.iter().rev().filter(|(version, release)| {
         limits.iter().all(|limit| limit.admits(version)) && (!release.yanked || pin.is_some())
     });
     let admitted: Vec<&Version> = admitted.map(|(version, _)| version).collect();
-    let previews_are_meant = limits.iter().any(Requirement::names_pre_release);
+    let previews_are_meant = limits.iter().any(|limit| limit.names_pre_release());
     let first_final = admitted.iter().find(|version| previews_are_meant || !version.is_pre_release());
-    first_final.or(admitted.first()).map(|version| (*version).clone())
+    let pinned = || {
+        let text = pin?.text().trim().trim_start_matches('=').trim();
+        Version::parse(Ecosystem::PyPi, text).ok()
+    };
+    first_final.or(admitted.first()).map(|version| (*version).clone()).or_else(pinned)
 }
 
 /// Packages that the excerpt has, but in no version that fits, and pins that do not fit.

@@ -1,0 +1,56 @@
+//! `eval-host export`: one record with everything that a reviewer needs, in one file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Places;
+use super::evidence::{Opened, TrustArgs};
+use super::exit::Exit;
+use super::printer::Printer;
+use super::problem::Problem;
+use crate::bundle::{ExportError, export as write_bundle};
+use crate::chain::Link;
+
+#[derive(Debug, Args)]
+pub(super) struct ExportArgs {
+    /// The record: its path, or its file's name.
+    #[arg(value_name = "RECORD")]
+    record: PathBuf,
+    /// The bundle to write, which must not exist yet [default: the record's name with `.tar`, in this folder].
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArgs,
+    #[command(flatten)]
+    places: Places,
+}
+
+pub(super) fn export(args: &ExportArgs) -> Result<Exit, Problem> {
+    let opened = Opened::sound(&args.places, args.trust)?;
+    let link = opened.find(&args.record)?;
+    let default = || PathBuf::from(link.file_name().as_str()).with_extension("tar");
+    let path = args.to.clone().unwrap_or_else(default);
+    let failed = |error: &dyn std::error::Error| {
+        let what = format!("failed to write the bundle `{}`", path.display());
+        Problem::new(Exit::HarnessError, what).caused_by(error)
+    };
+    let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| failed(&error))?;
+    if let Err(error) = write(&opened, link, file) {
+        // Half a bundle is of no use to anybody, and its being there is a reason to fail the next time.
+        let _ = fs::remove_file(&path);
+        return Err(failed(&error));
+    }
+    let mut printer = Printer::stdio();
+    printer.tell(&format!("check it anywhere with `eval-host verify {} --replay`", path.display()));
+    printer.data(&serde_json::json!({"kind": "bundle", "path": path.display().to_string()}));
+    printer.finish(Exit::Ok)
+}
+
+fn write(opened: &Opened, link: &Link, file: File) -> Result<(), ExportError> {
+    let mut out = BufWriter::new(file);
+    write_bundle(&opened.store, &opened.verification, link, &mut out)?;
+    out.flush().map_err(ExportError::Write)
+}

@@ -1,0 +1,146 @@
+//! `eval-host log` and `eval-host show`: what happened, for people.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Places;
+use super::evidence::{Opened, TrustArgs, exit_of};
+use super::exit::Exit;
+use super::printer::Printer;
+use super::problem::Problem;
+use crate::chain::Link;
+use crate::ids::TaskClassName;
+use crate::record::{Mode, RecordedRun};
+use crate::score::{OutcomeClass, Words};
+
+#[derive(Debug, Args)]
+pub(super) struct LogArgs {
+    /// One task class only.
+    #[arg(long, value_name = "NAME")]
+    task_class: Option<TaskClassName>,
+    #[command(flatten)]
+    trust: TrustArgs,
+    #[command(flatten)]
+    places: Places,
+}
+
+/// The runs of each task class in order, with the state of the evidence first.
+pub(super) fn log(args: &LogArgs) -> Result<Exit, Problem> {
+    let mut opened = Opened::any(&args.places, args.trust)?;
+    if let Some(task_class) = &args.task_class {
+        opened.verification.limit_to(task_class);
+    }
+    let mut printer = Printer::stdio();
+    let state = opened.verification.state();
+    printer.text(&format!("evidence: {state}"));
+    for finding in &opened.verification.findings {
+        printer.text(&format!("  {}: {finding}", finding.state()));
+    }
+    let mut class = None;
+    for link in opened.verification.links.values() {
+        if class != Some(&link.position.task_class) {
+            class = Some(&link.position.task_class);
+            printer.text(&format!("\n{}", link.position.task_class));
+        }
+        printer.text(&match opened.read(link) {
+            Some(record) => summary(link, &record),
+            None => format!("  {:>4}  {}  cannot be read any more", link.position.seq, link.finished_at),
+        });
+    }
+    for started in &opened.verification.unfinished {
+        let marker = &started.marker;
+        printer.text(&format!(
+            "\n{}: started {} with {} cases, never recorded",
+            marker.task_class, marker.started_at, marker.cases
+        ));
+    }
+    printer.finish(exit_of(state))
+}
+
+fn summary(link: &Link, record: &RecordedRun) -> String {
+    let report = &record.report;
+    let mode = match record.mode {
+        Mode::Live => "live",
+        Mode::Cassette => "cassette",
+    };
+    let mut line = format!(
+        "  {:>4}  {}  {mode:<8}  {}/{} passed  mean {:.3}  lower bound {:.3}  {:.2} USD",
+        link.position.seq,
+        link.finished_at,
+        report.passed_count,
+        report.attempted,
+        report.mean_score,
+        report.lower_bound_95,
+        report.total_cost_usd,
+    );
+    for class in [OutcomeClass::SutFault, OutcomeClass::RubricFault, OutcomeClass::HarnessFault, OutcomeClass::Skipped]
+    {
+        let count = report.outcomes.get(&class).copied().unwrap_or(0);
+        if count > 0 {
+            line += &format!("  {count} {}", class.as_str());
+        }
+    }
+    if report.had_load_errors {
+        line += &format!("  {} did not load", report.load_errors.len());
+    }
+    line
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The record: its path, or its file's name.
+    #[arg(value_name = "RECORD")]
+    record: PathBuf,
+    #[command(flatten)]
+    trust: TrustArgs,
+    #[command(flatten)]
+    places: Places,
+}
+
+/// One record, case by case.
+pub(super) fn show(args: &ShowArgs) -> Result<Exit, Problem> {
+    let opened = Opened::any(&args.places, args.trust)?;
+    let link = opened.find(&args.record)?;
+    let Some(record) = opened.read(link) else {
+        return Err(Problem::new(Exit::EvidenceBroken, "the record cannot be read any more"));
+    };
+    let mut printer = Printer::stdio();
+    let state = opened.verification.state();
+    let position = &link.position;
+    printer.text(&format!("{} record {} ({})", position.task_class, position.seq, link.file_name()));
+    printer.text(&summary(link, &record));
+    for (name, value) in facts(link, &record) {
+        printer.text(&format!("  {name:<13} {value}"));
+    }
+    printer.text("");
+    for case in &record.report.cases {
+        let score = case.score.fields();
+        let word = if score.passed { "pass" } else { "fail" };
+        let modes: Vec<_> = score.failure_modes.iter().map(|mode| Words(mode).to_string()).collect();
+        printer.text(&format!("  {word}  {:.3}  {:<40}  {}", score.score, case.case_id, modes.join(", ")));
+    }
+    for error in &record.report.load_errors {
+        printer.text(&format!("  did not load: {}: {}", Words(&error.folder), Words(&error.message)));
+    }
+    for warning in &record.report.warnings {
+        printer.text(&format!("  warning: {}", Words(warning)));
+    }
+    printer.text(&format!("\nevidence: {state}"));
+    printer.finish(exit_of(state))
+}
+
+fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
+    let suts = record.suts.iter().map(|sut| format!("{} {}", Words(&sut.name), Words(&sut.version)));
+    vec![
+        ("run id", record.run_id.to_string()),
+        ("hash", link.hash.to_string()),
+        ("prev hash", link.position.prev_hash.to_string()),
+        ("rubric", record.rubric_digest.to_string()),
+        ("answered by", suts.collect::<Vec<_>>().join(", ")),
+        ("started", record.started_at.to_string()),
+        ("eval-host", Words(&record.harness_version).to_string()),
+        ("wasmtime", Words(&record.wasmtime_version).to_string()),
+        ("bench commit", record.bench_git_commit.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string)),
+    ]
+}

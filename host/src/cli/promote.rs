@@ -1,0 +1,94 @@
+//! `eval-host promote-verdict` and `eval-host promote`: what the gate says, and that no program acts on it.
+
+use std::fs;
+
+use clap::Args;
+
+use super::evidence::{Opened, TrustArgs};
+use super::exit::Exit;
+use super::printer::Printer;
+use super::problem::Problem;
+use super::{LOCK_PATIENCE, Places, open_bench_root, surroundings};
+use crate::bench::{Bench, load_bench};
+use crate::ids::{TaskClassName, Tier};
+use crate::promotion::{NoEvidence, PromotionVerdict, VerifiedRecord, apply, judge};
+use crate::store::StoreWriter;
+
+#[derive(Debug, Args)]
+pub(super) struct PromoteArgs {
+    /// The task class to judge.
+    #[arg(long, value_name = "NAME")]
+    task_class: TaskClassName,
+    /// The tier to judge it for: the one right above its own.
+    #[arg(long, value_name = "TIER")]
+    target_tier: Tier,
+    #[command(flatten)]
+    trust: TrustArgs,
+    #[command(flatten)]
+    places: Places,
+}
+
+pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Problem> {
+    let bench = load_bench(&open_bench_root(&args.places.bench_root)?, &args.task_class)?;
+    let verdict = verdict(args, &bench)?;
+    let line = verdict.to_json().map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
+    let mut printer = Printer::stdio();
+    tell(&mut printer, &verdict);
+    if let Err(problem) = recommend(args, &line) {
+        printer.tell(&format!("the informational copy was not written: {}", problem.rendered()));
+    }
+    printer.text(&line);
+    printer.finish(if verdict.evidence_sufficient() { Exit::Ok } else { Exit::AnswerIsNo })
+}
+
+/// Always fails: a human edits the registration.
+pub(super) fn promote(args: &PromoteArgs) -> Result<Exit, Problem> {
+    let bench = load_bench(&open_bench_root(&args.places.bench_root)?, &args.task_class)?;
+    let verdict = verdict(args, &bench)?;
+    let path = bench.folder.path().join("registration.toml");
+    let text = fs::read_to_string(&path).map_err(|error| {
+        Problem::new(Exit::HarnessError, format!("failed to read `{}`", path.display())).caused_by(&error)
+    })?;
+    match apply(&verdict, &path, &text) {
+        Ok(never) => match never {},
+        Err(error) => Err(Problem::from_error(Exit::AnswerIsNo, &error)
+            .hint("`eval-host promote-verdict` prints what to attach to the pull request")),
+    }
+}
+
+fn verdict(args: &PromoteArgs, bench: &Bench) -> Result<PromotionVerdict, Problem> {
+    let opened = Opened::any(&args.places, args.trust)?;
+    let evidence =
+        VerifiedRecord::newest(&opened.verification, &args.task_class, |link| opened.read(link)).map_err(|error| {
+            let exit = match &error {
+                NoEvidence::NoRecord(_) => Exit::AnswerIsNo,
+                NoEvidence::NotOk(_) | NoEvidence::Changed(_) => Exit::EvidenceBroken,
+            };
+            Problem::from_error(exit, &error)
+        })?;
+    let cases = bench.case_names().iter().filter_map(|name| name.parse().ok()).collect();
+    Ok(judge(&bench.registration, &cases, args.target_tier, &evidence))
+}
+
+fn tell(printer: &mut Printer, verdict: &PromotionVerdict) {
+    let PromotionVerdict { task_class, current_tier, target_tier, .. } = verdict;
+    let word = if verdict.evidence_sufficient() { "sufficient" } else { "not sufficient" };
+    printer.tell(&format!("{task_class}: the evidence is {word} for {target_tier} (now {current_tier})"));
+    for reason in &verdict.reasons {
+        printer.tell(&format!("  - {reason}"));
+    }
+    if verdict.unfinished_runs > 0 {
+        printer.tell(&format!("  {} live runs were started and never recorded", verdict.unfinished_runs));
+    }
+    if verdict.evidence_sufficient() {
+        printer.tell("a human changes the tier, in a reviewed pull request");
+    }
+}
+
+fn recommend(args: &PromoteArgs, line: &str) -> Result<(), Problem> {
+    let failed = |error: &dyn std::error::Error| Problem::from_error(Exit::HarnessError, error);
+    let store = StoreWriter::open_existing(&args.places.out, surroundings::user(), LOCK_PATIENCE)
+        .map_err(|error| failed(&error))?;
+    let name = format!("{}-{}-{}.json", surroundings::now()?.basic(), args.task_class, args.target_tier);
+    store.recommend(&name, format!("{line}\n").as_bytes()).map_err(|error| failed(&error))
+}

@@ -1,0 +1,79 @@
+//! Many processes at one store.
+
+use std::fs;
+use std::process::Stdio;
+
+use super::{State, Told, append, child, records_in, state_of, store_with, told, verified};
+
+#[test]
+fn two_hundred_processes_append_two_hundred_records_and_no_fork() {
+    let (_temp, path) = store_with(0);
+    let start = |number: u32| {
+        let name = if number.is_multiple_of(4) { "b" } else { "a" };
+        child(&[], &path, name, number).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts")
+    };
+    let children: Vec<_> = (0..200).map(start).collect();
+    for child in children {
+        let output = child.wait_with_output().expect("it ends");
+        assert!(matches!(told(&output), Told::Committed { .. }), "{output:?}");
+    }
+    assert_eq!(state_of(&path), (State::Ok, Vec::new()));
+    let verification = verified(&path);
+    assert_eq!(verification.classes[&super::class("a")].records, 150);
+    assert_eq!(verification.classes[&super::class("b")].records, 50);
+    assert_eq!(fs::read_dir(path.join("staging")).expect("listed").count(), 0, "everybody cleaned up");
+}
+
+#[test]
+fn a_writer_whose_store_was_replaced_while_it_waited_writes_nothing() {
+    let (temp, path) = store_with(1);
+    let store = super::open(&path);
+    let intake = store.intake().expect("it takes objects");
+    let run = super::Run::new(2);
+    run.keep_objects(&intake);
+    fs::rename(&path, temp.path().join("moved")).expect("moved");
+    super::open(&path);
+    let error = store.append(&super::Snapshot::default(), &super::class("a"), &intake, |position| run.at(position));
+    let text = format!("{:?}", error.expect_err("the store is another one"));
+    assert!(text.contains("Replaced"), "{text}");
+    assert_eq!(records_in(&path).len(), 0);
+    assert_eq!(records_in(&temp.path().join("moved")).len(), 1);
+}
+
+/// Two writers that did not exclude each other: each appended to a copy, and both records are in one store afterwards.
+#[test]
+fn two_records_with_one_number_are_a_fork_that_is_named_with_its_files() {
+    let (temp, path) = store_with(2);
+    let other = temp.path().join("other");
+    super::copy(&path, &other);
+    let mine = append(&path, "a", 3).expect("committed");
+    let theirs = append(&other, "a", 4).expect("committed");
+    super::copy(&other, &path);
+    let (state, findings) = state_of(&path);
+    assert_eq!((state, findings.len()), (State::Tampered, 1), "{findings:?}");
+    assert!(findings[0].starts_with("record 3 of `a`: the chain forks here: 2 records"), "{findings:?}");
+    for receipt in [&mine, &theirs] {
+        assert!(findings[0].contains(receipt.link.file_name().as_str()), "{findings:?}");
+    }
+    assert!(append(&path, "a", 5).is_err(), "a forked chain is not continued");
+}
+
+#[test]
+fn a_name_that_is_taken_is_never_written_over() {
+    let (_temp, path) = store_with(1);
+    // What the next record will be called is known from an append to a copy.
+    let copy = path.with_file_name("copy");
+    super::copy(&path, &copy);
+    let receipt = append(&copy, "a", 2).expect("committed");
+    let taken = path.join("runs").join(receipt.link.file_name().as_str());
+    fs::write(&taken, "somebody else's").expect("written");
+    let store = super::open(&path);
+    let runs = store.reader().runs();
+    runs.write_new(".tmp-x", b"mine").expect("written");
+    let name = receipt.link.file_name();
+    assert!(runs.rename_new(".tmp-x", runs, name.as_str()).is_err());
+    assert_eq!(fs::read(&taken).expect("readable"), b"somebody else's");
+    // A plain rename would have destroyed it without a word.
+    runs.rename_over(".tmp-x", name.as_str()).expect("renamed");
+    assert_eq!(fs::read(&taken).expect("readable"), b"mine");
+}

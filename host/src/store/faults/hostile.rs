@@ -1,0 +1,99 @@
+//! Stores that somebody prepared for us: no hang, no panic, bounded memory, and a clear word.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::{State, StoreReader, append, state_of, store_with};
+
+const NAME: &str = "20261116T093000.120Z-ba7816bf.json";
+
+#[track_caller]
+fn tampered(findings: &(State, Vec<String>), expected: &str) {
+    assert_eq!(findings.0, State::Tampered, "{findings:?}");
+    assert!(findings.1.iter().any(|finding| finding.contains(expected)), "{findings:?}");
+}
+
+#[test]
+fn what_is_no_file_is_no_record_and_nobody_waits_for_it() {
+    let (_temp, path) = store_with(1);
+    let record = path.join("runs").join(NAME);
+    mknodat(CWD, &record, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+    tampered(&state_of(&path), "is a FIFO, not a file");
+    fs::remove_file(&record).expect("removed");
+    symlink("/dev/zero", &record).expect("a link");
+    tampered(&state_of(&path), "is a symbolic link, not a file");
+    fs::remove_file(&record).expect("removed");
+    fs::create_dir(&record).expect("a directory");
+    tampered(&state_of(&path), "is a directory, not a file");
+    fs::remove_dir(&record).expect("removed");
+    let socket = std::os::unix::net::UnixListener::bind(&record).expect("a socket");
+    tampered(&state_of(&path), "not a file");
+    drop(socket);
+}
+
+#[test]
+fn a_record_of_a_gigabyte_is_refused_unread() {
+    let (_temp, path) = store_with(1);
+    let file = fs::File::create(path.join("runs").join(NAME)).expect("a file");
+    file.set_len(1 << 30).expect("sparse");
+    tampered(&state_of(&path), "has 1073741824 bytes, more than the 67108864");
+}
+
+#[test]
+fn names_that_would_fool_a_terminal_are_printed_harmlessly() {
+    let (_temp, path) = store_with(1);
+    for name in [&b"\x1b[2J.json"[..], b"\xff\xfe", b"a\nOK", b"(conflicted copy).json"] {
+        fs::write(path.join("runs").join(OsStr::from_bytes(name)), "{}").expect("a file");
+    }
+    let found = state_of(&path);
+    tampered(&found, r"`runs/\x1b[2J.json`: its name is not a record's");
+    tampered(&found, r"`runs/\xff\xfe`: its name is not a record's");
+    tampered(&found, r"`runs/a\nOK`: its name is not a record's");
+    assert!(found.1.iter().all(|finding| !finding.contains(char::is_control)), "{found:?}");
+    assert!(append(&path, "a", 2).is_err());
+}
+
+#[test]
+fn what_file_managers_leave_everywhere_is_no_finding() {
+    let (_temp, path) = store_with(1);
+    fs::write(path.join("runs/.DS_Store"), "x").expect("a file");
+    assert_eq!(state_of(&path), (State::Ok, Vec::new()));
+}
+
+#[test]
+fn a_hundred_thousand_records_that_are_none_are_all_named() {
+    let (_temp, path) = store_with(1);
+    for number in 0..100_000_u32 {
+        fs::File::create(path.join("runs").join(format!("20261116T093000.120Z-{number:08x}.json"))).expect("a file");
+    }
+    let (state, findings) = state_of(&path);
+    assert_eq!((state, findings.len()), (State::Tampered, 100_000));
+}
+
+#[test]
+fn a_store_or_a_part_of_it_that_is_a_link_is_not_followed() {
+    let (temp, path) = store_with(1);
+    let link = temp.path().join("link");
+    symlink(&path, &link).expect("a link");
+    let error = StoreReader::open(&link, super::PATIENCE).expect_err("a link").to_string();
+    assert!(error.contains("symbolic link"), "{error}");
+    fs::rename(path.join("runs"), temp.path().join("elsewhere")).expect("moved");
+    symlink(temp.path().join("elsewhere"), path.join("runs")).expect("a link");
+    StoreReader::open(&path, super::PATIENCE).expect_err("its runs are a link");
+}
+
+#[test]
+fn a_read_only_store_is_verified_and_not_written() {
+    let (_temp, path) = store_with(2);
+    for entry in ["runs", "objects", "staging", "started", ""] {
+        fs::set_permissions(path.join(entry), fs::Permissions::from_mode(0o500)).expect("closed");
+    }
+    assert_eq!(state_of(&path), (State::Ok, Vec::new()));
+    for entry in ["", "runs", "objects", "staging", "started"] {
+        fs::set_permissions(path.join(entry), fs::Permissions::from_mode(0o700)).expect("opened");
+    }
+}

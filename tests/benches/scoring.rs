@@ -1,0 +1,90 @@
+//! What a case costs: `cargo bench -p eval-host-tests`.
+//!
+//! A rubric that reads a file, lists a folder and prints a line is scored over and over, in a fresh instance each time. Machines
+//! differ, so the ratio of two threads to one is what to watch: a pool that is not tuned makes it smaller than 1.
+
+#![expect(clippy::print_stdout, reason = "a benchmark is there to print")]
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use eval_host::contract::{BenchCase, CaseFiles, Difficulty, Disposition, Meter, RubricRunner, ScoreRequest, Source};
+use eval_host::ids::Digest;
+use eval_host::sandbox::{Backend, Limits, PreparedRubric, Sandbox, SandboxConfig};
+use eval_host_tests::guests::HONEST;
+
+const ROUNDS: u32 = 5_000;
+
+struct Fixture {
+    rubric: PreparedRubric,
+    case: BenchCase,
+    files: Arc<CaseFiles>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let config = SandboxConfig {
+            backend: Backend::Native,
+            workers: NonZeroU32::new(2).expect("not zero"),
+            compile_cache: None,
+        };
+        let sandbox = Sandbox::new(&config).expect("wasmtime works here");
+        let file = |path: &str| (Arc::from(path), Arc::from(vec![b'x'; 1_000]));
+        let mut files: CaseFiles = (0..10).map(|index| file(&format!("input/{index}.txt"))).collect();
+        files.extend([file("expected/fact.txt")]);
+        Self {
+            rubric: sandbox.load(HONEST).expect("it loads").prepare(Limits::default()),
+            case: BenchCase {
+                case_id: "bench".parse().expect("a slug"),
+                task_class: "bench".parse().expect("a slug"),
+                disposition: Disposition::Positive,
+                difficulty: Difficulty::Easy,
+                source: Source::Curated,
+                added_at: jiff::civil::date(2026, 11, 16),
+            },
+            files: Arc::new(files),
+        }
+    }
+
+    fn score(&self) -> Duration {
+        let request = ScoreRequest {
+            case: &self.case,
+            case_digest: Digest::of(b"bench"),
+            files: &self.files,
+            output_json: "{}",
+            meter: Meter::default(),
+        };
+        let start = Instant::now();
+        let scored = self.rubric.score(&request);
+        let took = start.elapsed();
+        assert!(scored.result.is_ok(), "{scored:?}");
+        took
+    }
+
+    /// Cases per second on this many threads.
+    fn throughput(&self, threads: u32) -> f64 {
+        let start = Instant::now();
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| (0..ROUNDS).for_each(|_| _ = self.score()));
+            }
+        });
+        f64::from(threads * ROUNDS) / start.elapsed().as_secs_f64()
+    }
+}
+
+fn main() {
+    let fixture = Fixture::new();
+    let mut times: Vec<Duration> = (0..ROUNDS).map(|_| fixture.score()).collect();
+    times.sort();
+    let median = times[times.len() / 2];
+    println!("one case: {:.1} µs at best, {:.1} µs in the middle", micros(times[0]), micros(median));
+    let (one, two) = (fixture.throughput(1), fixture.throughput(2));
+    println!("cases per second: {one:.0} on one thread, {two:.0} on two: {:.2} times as many", two / one);
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}

@@ -1,0 +1,74 @@
+//! What the machine remembers of a store, through the commands.
+
+use std::fs;
+
+use crate::{run, verified, workbench};
+
+#[test]
+fn a_lost_tail_is_noticed_and_nothing_is_run_on_top_of_it() {
+    let workbench = workbench();
+    run(&workbench, "001*");
+    let newest = run(&workbench, "001*");
+    fs::remove_file(newest).expect("removed");
+    let (state, ended) = verified(&workbench, &[]);
+    assert_eq!(state, "TAMPERED");
+    assert!(ended.stderr.contains("its tail is gone: record 2 was seen here before"), "{}", ended.stderr);
+    let refused = workbench.eval(["run", "--task-class=vuln-remediation", "--cases=001*"]).run().expect_code(6);
+    assert!(refused.stderr.contains("its tail is gone"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_store_that_is_gone_altogether_is_tampered_where_it_was_seen_and_unverifiable_where_it_was_not() {
+    let workbench = workbench();
+    run(&workbench, "001*");
+    fs::remove_dir_all(workbench.path().join(".codegenie")).expect("removed");
+    let ended = workbench.eval(["verify"]).run().expect_code(6);
+    assert!(ended.stderr.contains("is TAMPERED"), "{}", ended.stderr);
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    let ended = workbench.eval(["verify"]).run().expect_code(6);
+    assert!(ended.stderr.contains("is UNVERIFIABLE"), "{}", ended.stderr);
+}
+
+#[test]
+fn in_ci_the_first_use_must_be_said() {
+    let workbench = workbench();
+    run(&workbench, "001*");
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    let verify = |args: &[&str]| workbench.eval(["verify"]).args(args).env("CI", "true").run();
+    let ended = verify(&[]).expect_code(6);
+    assert_eq!(ended.line("verification")["state"], "UNVERIFIABLE");
+    assert!(ended.stderr.contains("--trust-on-first-use"), "{}", ended.stderr);
+    let _ended = verify(&["--trust-on-first-use"]).expect_code(0);
+    let _ended = verify(&[]).expect_code(0);
+}
+
+#[test]
+fn what_a_crash_left_is_finished_by_verify_and_said() {
+    let workbench = workbench();
+    run(&workbench, "001*");
+    let newest = run(&workbench, "001*");
+    let name = newest.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    fs::rename(&newest, newest.with_file_name(format!(".tmp-{name}"))).expect("back to a draft");
+    // It was never reported, so nobody has seen it.
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    let (state, ended) = verified(&workbench, &[]);
+    assert_eq!(state, "INCOMPLETE");
+    assert!(ended.stderr.contains("it is record 2 of `vuln-remediation` now"), "{}", ended.stderr);
+    assert!(newest.exists());
+    assert_eq!(verified(&workbench, &[]).0, "OK");
+}
+
+#[test]
+fn the_log_and_a_record_are_shown_with_the_state_of_the_evidence() {
+    let workbench = workbench();
+    run(&workbench, "00*");
+    let record = run(&workbench, "001*");
+    let log = workbench.eval(["log"]).run().expect_code(0);
+    assert!(log.stdout.starts_with("evidence: OK\n\nvuln-remediation\n     1  "), "{}", log.stdout);
+    assert_eq!(log.stdout.lines().filter(|line| line.contains("passed")).count(), 2, "{}", log.stdout);
+    let name = record.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    let show = workbench.eval(["show", name]).run().expect_code(0);
+    assert!(show.stdout.starts_with(&format!("vuln-remediation record 2 ({name})")), "{}", show.stdout);
+    assert!(show.stdout.contains("001-"), "{}", show.stdout);
+    let _ended = workbench.eval(["show", "20261116T000000.000Z-00000000.json"]).run().expect_code(2);
+}

@@ -1,0 +1,36 @@
+//! The evidence of a run as its users meet it: verified, replayed, exported, anchored, judged.
+
+mod anchors;
+mod bundles;
+mod golden;
+mod last_seen;
+mod promotion;
+
+use std::path::PathBuf;
+
+use eval_host_tests::{Ended, Workbench};
+
+/// Where cargo put the binary.
+const BINARY: &str = env!("CARGO_BIN_EXE_eval-host-under-test");
+
+const TASK_CLASS: &str = "vuln-remediation";
+
+/// A workbench with the vuln-remediation bench and nothing run yet.
+fn workbench() -> Workbench {
+    Workbench::with_bench(BINARY, TASK_CLASS)
+}
+
+/// Runs a few cases, and gives the path of the record.
+fn run(workbench: &Workbench, cases: &str) -> PathBuf {
+    let cases = format!("--cases={cases}");
+    workbench.eval(["run", "--task-class=vuln-remediation", &cases]).run().record_path(workbench.path())
+}
+
+/// What `verify` says of the evidence, with its exit code checked against it.
+#[track_caller]
+fn verified(workbench: &Workbench, args: &[&str]) -> (String, Ended) {
+    let ended = workbench.eval(["verify"]).args(args).run();
+    let state = ended.line("verification")["state"].as_str().expect("a state").to_owned();
+    assert_eq!(ended.code, Some(if state == "OK" { 0 } else { 6 }), "{}", ended.stderr);
+    (state, ended)
+}
