@@ -244,6 +244,7 @@ mod tests {
     use crate::contract::Meter;
     use crate::journal::terms_fixture as terms;
     use crate::sut::{Answer, Sourced};
+    use std::slice;
 
     fn bundle(folder: &Path, shard: &str, cases: &[(&str, &[u8])], change: impl FnOnce(&mut BundleHeader)) -> PathBuf {
         let terms = RunTerms { shard: Some(shard.parse().expect("a shard")), ..terms() };
@@ -282,7 +283,7 @@ mod tests {
         let first = bundle(path, "1/2", &[("001-a", b"a")], |_| {});
         let refused = |paths: &[PathBuf]| join(paths).expect_err("they do not fit").to_string();
         let prefix = "the bundles do not fit together: ";
-        assert_eq!(refused(&[first.clone()]), format!("{prefix}shard 2/2 is missing"));
+        assert_eq!(refused(slice::from_ref(&first)), format!("{prefix}shard 2/2 is missing"));
         assert_eq!(refused(&[first.clone(), first.clone()]), format!("{prefix}shard 1/2 is there twice"));
         let of_three = bundle(path, "2/3", &[("002-b", b"b")], |_| {});
         assert_eq!(refused(&[first.clone(), of_three]), format!("{prefix}one is of 2 shards and another of 3"));
