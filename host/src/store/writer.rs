@@ -142,7 +142,6 @@ impl StoreWriter {
     }
 
     /// Says durably that a live run begins. Its record must name what this gives.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only live runs announce themselves, and there are none yet"))]
     pub(crate) fn announce(
         &self,
         task_class: &TaskClassName,
