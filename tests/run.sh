@@ -27,9 +27,14 @@ cargo test --locked --workspace
 say "benches"
 cargo build --locked --workspace
 host=target/debug/eval-host
+# A store and a memory of stores that nobody has seen before.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export XDG_STATE_HOME="$scratch/state"
 "$host" fence
 for bench in bench/*/registration.toml; do
   task_class=$(basename "$(dirname "$bench")")
   "$host" rubric test --task-class="$task_class" >/dev/null
-  "$host" run --task-class="$task_class" --out=target/test-store --quiet
+  "$host" run --task-class="$task_class" --out="$scratch/store" --trust-on-first-use --quiet
 done
+"$host" verify --out="$scratch/store" --replay
