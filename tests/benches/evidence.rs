@@ -50,11 +50,14 @@ fn size_of(folder: &Path) -> u64 {
 #[expect(clippy::print_stdout, reason = "a benchmark's figures are its output")]
 fn main() {
     println!("verify, records of 9 cases:");
-    for records in [1_000, 3_000, 10_000] {
+    for records in [1_000_usize, 3_000, 10_000] {
         let workbench = grown(records, "--cases=00*");
         let megabytes = size_of(&workbench.path().join(".codegenie/eval/runs")) >> 20;
         let (time, _) = verify(&workbench, &[]);
-        println!("  {records:>6} records, {megabytes:>4} MB: {time:>8.2?}, {:.2?} per record", time / records as u32);
+        println!(
+            "  {records:>6} records, {megabytes:>4} MB: {time:>8.2?}, {:.2?} per record",
+            time / u32::try_from(records).unwrap_or(u32::MAX)
+        );
     }
     println!("verify --replay, records of the whole bench:");
     for records in [24, 81, 244] {
