@@ -18,10 +18,17 @@ if ! command -v cargo-component >/dev/null && ! [ -x target/tools/bin/cargo-comp
   CARGO_PROFILE_DEV_DEBUG=0 cargo install cargo-component --version 0.21.1 --locked --debug --root target/tools
 fi
 
-# The crash tests watch and break the system calls of a writer.
-if ! command -v strace >/dev/null; then
-  say "strace"
+# The crash tests watch and break the system calls of a writer, checkpoints are checked by another implementation, JUnit files
+# are read by another parser, and one test wants a single CPU.
+missing=()
+need() { command -v "$1" >/dev/null || missing+=("$2"); }
+need strace strace
+need openssl openssl
+need python3 python3
+need taskset util-linux
+if [ ${#missing[@]} -gt 0 ]; then
+  say "${missing[*]}"
   as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
   as_root apt-get update
-  as_root apt-get install --yes --no-install-recommends strace
+  as_root apt-get install --yes --no-install-recommends "${missing[@]}"
 fi
