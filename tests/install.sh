@@ -25,6 +25,7 @@ need() { command -v "$1" >/dev/null || missing+=("$2"); }
 need strace strace
 need openssl openssl
 need python3 python3
+python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 need taskset util-linux
 if [ ${#missing[@]} -gt 0 ]; then
   say "${missing[*]}"

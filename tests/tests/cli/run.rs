@@ -180,3 +180,19 @@ fn a_stdout_that_cannot_be_written_loses_no_record() {
     let _ = workbench.eval(["verify"]).run().expect_code(0);
     assert_eq!(fs::read_dir(workbench.path().join(".codegenie/eval/runs")).expect("runs").count(), 1);
 }
+
+#[test]
+fn a_case_that_nobody_validated_for_long_is_a_reminder_and_no_part_of_the_report() {
+    let workbench = workbench();
+    let file = workbench.path().join(FIRST_CASE).join("case.toml");
+    let text = fs::read_to_string(&file).expect("case.toml");
+    let dated = |line: &str| match line.split_once(" = ") {
+        Some((key @ ("added_at" | "last_validated_at"), _)) => format!("{key} = \"2020-02-03\"\n"),
+        _ => format!("{line}\n"),
+    };
+    fs::write(&file, text.lines().map(dated).collect::<String>()).expect("case.toml");
+    let ended = run(&workbench).expect_code(0);
+    assert!(ended.stderr.contains("warning: 001-ws-several-branches: last validated "), "{}", ended.stderr);
+    assert!(ended.stderr.contains(" days ago, on 2020-02-03: check that it still holds"), "{}", ended.stderr);
+    assert_eq!(ended.line("aggregate")["warnings"], json!([]));
+}
