@@ -66,6 +66,21 @@ fn run_and_kill(desk: &Desk, moment: Duration) {
     run.signal("KILL");
 }
 
+/// How often each case was paid for.
+fn paid(desk: &Desk) -> BTreeMap<String, usize> {
+    let mut paid = BTreeMap::new();
+    for case in desk.lines("paid") {
+        *paid.entry(case).or_default() += 1;
+    }
+    paid
+}
+
+#[track_caller]
+fn nothing_is_left(desk: &Desk) {
+    assert_eq!(desk.processes(), Vec::<String>::new(), "no agent is left");
+    assert_eq!(fs::read_dir(desk.path().join("tmp")).expect("a folder").count(), 0, "no workspace is left");
+}
+
 #[test]
 fn a_run_that_is_killed_again_and_again_pays_for_every_case_once_but_for_what_was_in_flight() {
     let desk = desk();
@@ -77,12 +92,8 @@ fn a_run_that_is_killed_again_and_again_pays_for_every_case_once_but_for_what_wa
         }
     }
     let _ = desk.live(CASES, ARGS).args(["--resume"]).run().expect_code(5);
-    assert_eq!(desk.processes(), Vec::<String>::new(), "no agent is left");
-    assert_eq!(fs::read_dir(desk.path().join("tmp")).expect("a folder").count(), 0, "no workspace is left");
-    let mut paid: BTreeMap<String, usize> = BTreeMap::new();
-    for case in desk.lines("paid") {
-        *paid.entry(case).or_default() += 1;
-    }
+    nothing_is_left(&desk);
+    let paid = paid(&desk);
     assert_eq!(paid.len(), CASES, "every case was run");
     let too_often: Vec<_> = paid.iter().filter(|(case, times)| **times > may_be_paid[*case]).collect();
     assert!(too_often.is_empty(), "{too_often:?}, and may be paid for: {may_be_paid:?}");

@@ -76,11 +76,13 @@ fn an_agent_that_works_gets_its_request_and_answers_verbatim() {
     let output = answer.output.expect("an answer");
     assert!(output.starts_with("{ \"request\":"), "verbatim: {output}");
     let output: serde_json::Value = serde_json::from_str(&output).expect("JSON");
-    let request = &output["request"];
-    assert_eq!(request["protocol"], 1);
-    assert_eq!(request["case"]["case_id"], "001-a");
-    assert_eq!(request["budget_usd"], 0.5);
-    assert_eq!(request["workspace"], output["cwd"]);
+    let told = serde_json::json!({
+        "protocol": 1,
+        "case": {"case_id": "001-a", "task_class": "vuln-remediation"},
+        "workspace": output["cwd"],
+        "budget_usd": 0.5,
+    });
+    assert_eq!(output["request"], told);
     assert_eq!(answer.cost, ReportedCost::Known(0.125));
     assert_eq!(answer.stderr.kept, b"one\ntwo\n");
     assert_eq!(fs::read_dir(bench.scratch.path()).expect("a folder").count(), 0, "the workspace is gone");
