@@ -8,16 +8,6 @@ export PATH="$PATH:$PWD/target/tools/bin"
 
 say() { printf '\n== %s\n' "$*"; }
 
-# The crash tests inject faults into system calls, and a checkpoint's signature is checked by another implementation.
-missing=()
-for tool in strace openssl; do command -v "$tool" >/dev/null || missing+=("$tool"); done
-if [ "${#missing[@]}" -gt 0 ]; then
-  say "${missing[*]}"
-  as_root=(); [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-  "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" apt-get install -y -qq "${missing[@]}"
-fi
-
 say "rubrics, natively"
 (cd rubrics && cargo test --locked --workspace)
 

@@ -32,6 +32,17 @@ pub fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
+/// Puts a component into a bench's folder, with its pin.
+///
+/// # Panics
+///
+/// If it cannot be written.
+pub fn install_rubric(bench: &Path, component: &[u8]) {
+    let pin = format!("{}  rubric.wasm\n", blake3::hash(component).to_hex());
+    fs::write(bench.join("rubric.wasm"), component).expect("the component");
+    fs::write(bench.join("rubric.wasm.blake3"), pin).expect("the pin");
+}
+
 /// A temporary folder with `bench/` in it.
 #[derive(Debug)]
 pub struct Workbench {
@@ -60,15 +71,8 @@ impl Workbench {
     }
 
     /// Puts a component in place of a bench's rubric, with its pin.
-    ///
-    /// # Panics
-    ///
-    /// If it cannot be written.
     pub fn replace_rubric(&self, task_class: &str, component: &[u8]) {
-        let bench = self.path().join("bench").join(task_class);
-        let pin = format!("{}  rubric.wasm\n", blake3::hash(component).to_hex());
-        fs::write(bench.join("rubric.wasm"), component).expect("the component");
-        fs::write(bench.join("rubric.wasm.blake3"), pin).expect("the pin");
+        install_rubric(&self.path().join("bench").join(task_class), component);
     }
 
     pub fn path(&self) -> &Path {

@@ -16,21 +16,22 @@ mod stage;
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use dockerfile::{Dockerfile, Stage};
 use images::{Images, Variant};
-use shared::{Answer, Fallible, Files, required, serve, unified};
+use shared::{Answer, Files, required, serve, unified};
 
 fn main() -> ExitCode {
     serve(answer)
 }
 
-fn answer(files: &Files) -> Fallible<Answer> {
+fn answer(files: &Files) -> anyhow::Result<Answer> {
     let dockerfile = Dockerfile::parse(required(files, "Dockerfile")?);
-    let images: Images = toml::from_str(required(files, "images.toml")?)?;
+    let images: Images = toml::from_str(required(files, "images.toml")?).context("images.toml")?;
     let Some(chosen) = choose(&dockerfile, &images) else {
         return Ok(decline("no_equivalent_image", "an image of the Dockerfile has no counterpart in images.toml"));
     };
-    let last = chosen.last().ok_or("the Dockerfile has no stage")?;
+    let last = chosen.last().context("the Dockerfile has no stage")?;
     if chosen.iter().zip(&dockerfile.stages).all(|(choice, stage)| is_migrated(choice, stage)) {
         return Ok(decline("already_migrated", "every stage stands on the image that it should stand on"));
     }

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::Context as _;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use crate::shared::{Fallible, Files, required};
+use crate::shared::{Files, required};
 use crate::version::Version;
 
 pub(crate) struct Facts {
@@ -84,12 +86,16 @@ pub(crate) struct Release {
     pub(crate) checksums: Vec<String>,
 }
 
+fn parsed<T: DeserializeOwned>(files: &Files, path: &str) -> anyhow::Result<T> {
+    serde_json::from_str(required(files, path)?).with_context(|| path.to_owned())
+}
+
 impl Facts {
-    pub(crate) fn read(files: &Files) -> Fallible<Self> {
+    pub(crate) fn read(files: &Files) -> anyhow::Result<Self> {
         Ok(Self {
-            task: serde_json::from_str(required(files, "task.json")?)?,
-            advisories: serde_json::from_str(required(files, "advisories.json")?)?,
-            registry: serde_json::from_str(required(files, "registry.json")?)?,
+            task: parsed(files, "task.json")?,
+            advisories: parsed(files, "advisories.json")?,
+            registry: parsed(files, "registry.json")?,
         })
     }
 

@@ -4,9 +4,9 @@ use std::io::{Write as _, stderr, stdin, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::Fallible;
 use super::workspace::{Files, read};
 
 /// The version of the protocol that the agents speak.
@@ -34,23 +34,22 @@ pub(crate) enum Answer {
 }
 
 /// Answers one request with `agent`, which sees the workspace's files and nothing else.
-pub(crate) fn serve(agent: impl FnOnce(&Files) -> Fallible<Answer>) -> ExitCode {
+pub(crate) fn serve(agent: impl FnOnce(&Files) -> anyhow::Result<Answer>) -> ExitCode {
     match respond(agent) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // There is nobody left to tell if stderr is closed.
-            let _ = writeln!(stderr(), "error: {error}");
+            let _ = writeln!(stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn respond(agent: impl FnOnce(&Files) -> Fallible<Answer>) -> Fallible<()> {
-    let request: Request = serde_json::from_reader(stdin().lock())?;
-    if request.protocol != PROTOCOL {
-        return Err(format!("the request has protocol {}, and this agent speaks {PROTOCOL}", request.protocol).into());
-    }
-    let output = agent(&read(&request.workspace)?)?;
+fn respond(agent: impl FnOnce(&Files) -> anyhow::Result<Answer>) -> anyhow::Result<()> {
+    let request: Request = serde_json::from_reader(stdin().lock()).context("stdin has no request")?;
+    let Request { protocol, workspace } = request;
+    ensure!(protocol == PROTOCOL, "the request has protocol {protocol}, and this agent speaks {PROTOCOL}");
+    let output = agent(&read(&workspace)?)?;
     let mut stdout = stdout().lock();
     serde_json::to_writer(&mut stdout, &Response { output, cost_usd: 0.0 })?;
     writeln!(stdout)?;

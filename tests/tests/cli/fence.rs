@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use eval_host_tests::{Workbench, copy_tree};
+use eval_host_tests::{Workbench, copy_tree, guests, install_rubric};
 use serde_json::Value;
 
 use crate::BINARY;
@@ -99,25 +99,16 @@ fn a_pin_is_in_b3sums_format() {
 
 #[test]
 fn a_rubric_implements_the_world() {
-    let module = |bench: &Path| {
-        let bytes = wat::parse_str("(module)").expect("a module");
-        let pin = format!("{}  rubric.wasm\n", blake3::hash(&bytes).to_hex());
-        fs::write(bench.join("rubric.wasm"), bytes).expect("rubric.wasm");
-        fs::write(bench.join("rubric.wasm.blake3"), pin).expect("the pin");
-    };
-    gap(module, "rubric.wasm", "this is a core module and not a component");
+    gap(
+        |bench| install_rubric(bench, guests::IS_A_CORE_MODULE),
+        "rubric.wasm",
+        "this is a core module and not a component",
+    );
 }
 
 #[test]
 fn a_rubric_imports_nothing_that_is_not_granted() {
-    let networked = |bench: &Path| {
-        let wat = r#"(component (import "wasi:sockets/tcp@0.2.6" (instance)))"#;
-        let bytes = wat::parse_str(wat).expect("a component");
-        let pin = format!("{}  rubric.wasm\n", blake3::hash(&bytes).to_hex());
-        fs::write(bench.join("rubric.wasm"), bytes).expect("rubric.wasm");
-        fs::write(bench.join("rubric.wasm.blake3"), pin).expect("the pin");
-    };
-    gap(networked, "rubric.wasm", "`wasi:sockets/tcp@0.2.6`");
+    gap(|bench| install_rubric(bench, guests::IMPORTS_HTTP), "rubric.wasm", "`wasi:http/outgoing-handler@0.2.6`");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use eval_host_tests::Workbench;
+use eval_host_tests::{Workbench, guests};
 use serde_json::json;
 
 use crate::BINARY;
@@ -29,8 +29,7 @@ fn inspect_says_who_grants_what() {
 #[test]
 fn inspect_names_what_is_refused_and_what_to_do() {
     let workbench = workbench();
-    let wat = r#"(component (import "wasi:http/outgoing-handler@0.2.6" (instance)))"#;
-    fs::write(workbench.path().join("net.wasm"), wat::parse_str(wat).expect("a component")).expect("a file");
+    fs::write(workbench.path().join("net.wasm"), guests::IMPORTS_HTTP).expect("a file");
     let ended = workbench.eval(["rubric", "inspect", "net.wasm"]).run().expect_code(5);
     assert_eq!(ended.line("inspection")["imports"][0]["granted_by"], json!(null));
     assert!(ended.stderr.contains("imports wasi:http/outgoing-handler@0.2.6: REFUSED: "), "{}", ended.stderr);
