@@ -125,7 +125,64 @@ fn term(q: f64, p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_rational::BigRational;
     use proptest::prelude::*;
+
+    /// Scores of every kind: anywhere in [0, 1], round ones, and ones so small that they are not normal.
+    fn score() -> impl Strategy<Value = f64> {
+        let tiny = (0_u64..1 << 54).prop_map(f64::from_bits);
+        let round = (0_u32..=20).prop_map(|twentieths| f64::from(twentieths) / 20.0);
+        prop_oneof![0.0..=1.0_f64, round, tiny, Just(1.0)]
+    }
+
+    fn exactly(number: f64) -> BigRational {
+        BigRational::from_float(number).expect("scores are finite")
+    }
+
+    /// splitmix64: enough for a simulation, and the same everywhere.
+    struct Dice(u64);
+
+    impl Dice {
+        /// Evenly from [0, 1).
+        fn roll(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut mixed = self.0;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        }
+    }
+
+    /// How often the bound of `count` scores lies above the true mean of their distribution.
+    fn misses(true_mean: f64, count: u64, draw: fn(f64) -> f64) -> f64 {
+        const RUNS: u32 = 2_000;
+        let mut dice = Dice(count);
+        let mut missed = 0;
+        for _ in 0..RUNS {
+            let mean = exact_mean((0..count).map(|_| draw(dice.roll()))).expect("some scores");
+            missed += u32::from(lower_bound_95(mean, count) > true_mean);
+        }
+        f64::from(missed) / f64::from(RUNS)
+    }
+
+    #[test]
+    fn the_true_mean_is_below_the_bound_in_one_run_of_twenty_at_most() {
+        type Distribution = (&'static str, f64, fn(f64) -> f64);
+        let distributions: [Distribution; 6] = [
+            ("a coin", 0.5, |roll| f64::from(roll < 0.5)),
+            ("nearly always passed", 0.97, |roll| f64::from(roll < 0.97)),
+            ("nearly always failed", 0.03, |roll| f64::from(roll < 0.03)),
+            ("evenly anywhere", 0.5, |roll| roll),
+            ("mostly high", 2.0 / 3.0, f64::sqrt),
+            ("rarely a disaster", 0.9 * 0.95, |roll| if roll < 0.95 { 0.9 } else { 0.0 }),
+        ];
+        for (name, true_mean, draw) in distributions {
+            for count in [1, 3, 10, 30, 100] {
+                let misses = misses(true_mean, count, draw);
+                assert!(misses <= 0.05, "{name}, {count} scores: missed in {misses} of the runs");
+            }
+        }
+    }
 
     #[test]
     fn ten_perfect_scores_prove_less_than_perfection() {
@@ -162,6 +219,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_mean_is_the_nearest_number_to_the_exact_one(scores in proptest::collection::vec(score(), 1..60)) {
+            let mean = exact_mean(scores.iter().copied()).expect("some scores");
+            let sum: BigRational = scores.iter().map(|score| exactly(*score)).sum();
+            let exact = sum / BigRational::from_integer(scores.len().into());
+            let distance = |number: f64| if exact >= exactly(number) { &exact - exactly(number) } else { exactly(number) - &exact };
+            for neighbour in [mean.next_up(), mean.next_down()] {
+                let is_even = mean.to_bits() & 1 == 0;
+                prop_assert!(distance(mean) < distance(neighbour) || (distance(mean) == distance(neighbour) && is_even));
+            }
+        }
+
         #[test]
         fn the_bound_is_the_smallest_mean_that_the_inequality_allows(mean in 0.0..=1.0_f64, count in 1..2_000_u64) {
             let bound = lower_bound_95(mean, count);
