@@ -17,6 +17,9 @@ use crate::record::{OutputKind, RecordedRun, Sut};
 use crate::report::Selection;
 use crate::verify::{State, Verification};
 
+/// The version of a verdict's JSON. It changes when a program that reads one could misunderstand it.
+const VERDICT_VERSION: u32 = 1;
+
 /// The newest record of a task class, from a store that was verified and found in order.
 #[derive(Debug, Clone)]
 pub(crate) struct VerifiedRecord {
@@ -184,6 +187,7 @@ impl PromotionVerdict {
         #[derive(Serialize)]
         struct Line<'a> {
             kind: &'static str,
+            schema_version: u32,
             task_class: &'a TaskClassName,
             current_tier: Tier,
             target_tier: Tier,
@@ -201,6 +205,7 @@ impl PromotionVerdict {
         let reason = |reason: &Reason| ReasonLine { code: reason.code(), message: reason.to_string() };
         serde_json::to_string(&Line {
             kind: "verdict",
+            schema_version: VERDICT_VERSION,
             task_class: &self.task_class,
             current_tier: self.current_tier,
             target_tier: self.target_tier,
@@ -427,7 +432,7 @@ mod tests {
         evidence.record.report.aborted = true;
         let verdict = judge(&registration(), &bench_cases(), Tier::Silver, &evidence);
         let json = verdict.to_json().expect("it serialises");
-        insta::assert_snapshot!(json, @r#"{"kind":"verdict","task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-8d032790.json","seq":1,"hash":"8d032790dfb6debf9d4796fda745ada45eee6803c15c3762dc9d4907856defbb","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012"},"unfinished_runs":1}"#);
+        insta::assert_snapshot!(json, @r#"{"kind":"verdict","schema_version":1,"task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-8d032790.json","seq":1,"hash":"8d032790dfb6debf9d4796fda745ada45eee6803c15c3762dc9d4907856defbb","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012"},"unfinished_runs":1}"#);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! `eval-host merge`: puts the bundles of all shards of a run together, scores them again and chains one record.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::concurrency::ConcurrencyArgs;
 use super::evidence::TrustArgs;
 use super::exit::Exit;
 use super::problem::Problem;
@@ -19,9 +19,8 @@ pub(super) struct MergeArgs {
     /// The bundles that `run --shard` wrote, one of every shard.
     #[arg(required = true, value_name = "BUNDLE")]
     bundles: Vec<PathBuf>,
-    /// How many cases to score at once [default: the number of cores].
-    #[arg(long, short = 'j', value_name = "N")]
-    concurrency: Option<NonZeroUsize>,
+    #[command(flatten)]
+    concurrency: ConcurrencyArgs,
     /// Where inputs lie that are too large for a bench (see input-pointer.toml).
     #[arg(long, value_name = "DIR")]
     input_root: Option<PathBuf>,
@@ -48,7 +47,7 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Problem> {
             selected: whole.terms.cases.keys().cloned().collect(),
             shard: None,
         },
-        concurrency: args.concurrency.unwrap_or_else(surroundings::cores),
+        concurrency: args.concurrency.scorers(),
         now: surroundings::now()?,
         output: &args.output,
         places: &args.places,

@@ -5,6 +5,7 @@
 //! function.
 
 mod anchor;
+mod concurrency;
 mod evidence;
 mod exit;
 mod export;

@@ -10,12 +10,18 @@ use crate::output::Steadfast;
 
 pub(super) struct Printer {
     out: Steadfast<Stdout>,
-    err: Steadfast<Stderr>,
+    /// `None` where nothing is told to people.
+    err: Option<Steadfast<Stderr>>,
 }
 
 impl Printer {
     pub(super) fn stdio() -> Self {
-        Self { out: Steadfast::new(io::stdout()), err: Steadfast::new(io::stderr()) }
+        Self { out: Steadfast::new(io::stdout()), err: Some(Steadfast::new(io::stderr())) }
+    }
+
+    /// For those who asked for data only.
+    pub(super) fn stdout_only() -> Self {
+        Self { err: None, ..Self::stdio() }
     }
 
     /// One line of JSON on stdout.
@@ -30,7 +36,9 @@ impl Printer {
 
     /// One line for a person on stderr.
     pub(super) fn tell(&mut self, line: &str) {
-        self.err.line(line);
+        if let Some(err) = &mut self.err {
+            err.line(line);
+        }
     }
 
     /// The exit code, unless the data did not reach whoever reads stdout.

@@ -65,7 +65,7 @@ pub(super) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// How many threads score at once unless the operator says otherwise.
+/// How many threads can compute at once.
 pub(super) fn cores() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
@@ -106,7 +106,8 @@ pub(super) fn cache_dir() -> Option<PathBuf> {
     base.map(|base| base.join("eval-host"))
 }
 
-/// The sandbox of this process, for at most `workers` cases at a time. Code that was compiled before is taken from the
+/// The sandbox of this process, for at most `workers` cases at a time, and never more than there are cores: with more, a case
+/// would lose time of its own to its neighbours. Code that was compiled before is taken from the
 /// user's cache; without a home there is none, and every load compiles.
 pub(super) fn sandbox(workers: NonZeroUsize) -> Result<Sandbox, Problem> {
     sandbox_with(workers, cache_dir())
@@ -118,7 +119,7 @@ pub(super) fn sandbox_without_cache(workers: NonZeroUsize) -> Result<Sandbox, Pr
 }
 
 fn sandbox_with(workers: NonZeroUsize, compile_cache: Option<PathBuf>) -> Result<Sandbox, Problem> {
-    let workers = NonZeroU32::try_from(workers).unwrap_or(NonZeroU32::MAX);
+    let workers = NonZeroU32::try_from(workers.min(cores())).unwrap_or(NonZeroU32::MAX);
     let config = SandboxConfig { backend: Backend::Native, workers, compile_cache };
     Sandbox::new(&config).map_err(|error| Problem::from_error(Exit::HarnessError, &error))
 }

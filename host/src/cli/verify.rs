@@ -1,12 +1,13 @@
 //! `eval-host verify`: walks every chain from its first record and names what is wrong.
 
-use std::num::NonZeroUsize;
+use std::io::{self, Stderr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
 
 use super::anchor::AgainstArgs;
+use super::concurrency::ConcurrencyArgs;
 use super::evidence::{Recollection, TrustArgs, exit_of};
 use super::exit::Exit;
 use super::printer::Printer;
@@ -15,6 +16,7 @@ use super::{LOCK_PATIENCE, Places, surroundings};
 use crate::bundle::Bundle;
 use crate::chain::Link;
 use crate::ids::TaskClassName;
+use crate::output::{LINES_VERSION, Steps};
 use crate::sandbox::WASMTIME_VERSION;
 use crate::store::{Evidence, OpenStoreError, StoreReader, StoreWriter};
 use crate::utc::UtcMillis;
@@ -37,9 +39,11 @@ pub(super) struct VerifyArgs {
     /// Score every case of every record again, from the objects alone, and demand the same bytes.
     #[arg(long)]
     replay: bool,
-    /// How many cases to score at once [default: the number of cores].
-    #[arg(long, short = 'j', value_name = "N")]
-    concurrency: Option<NonZeroUsize>,
+    /// Print the result on stdout as one line of JSON, as always, and nothing for people on stderr.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    concurrency: ConcurrencyArgs,
     #[command(flatten)]
     against: AgainstArgs,
     #[command(flatten)]
@@ -67,34 +71,40 @@ impl std::str::FromStr for Since {
 }
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
+    let mut steps = Steps::new(io::stderr(), surroundings::style(args.json), surroundings::stopwatch());
     match &args.bundle {
-        Some(bundle) => verify_bundle(args, bundle),
-        None => verify_the_store(args),
+        Some(bundle) => verify_bundle(args, bundle, &mut steps),
+        None => verify_the_store(args, &mut steps),
     }
 }
 
+/// How far the walk is.
+fn walked(steps: &mut Steps<Stderr>) -> impl FnMut(usize, usize) {
+    |done, total| steps.done("records verified", done, total)
+}
+
 /// A bundle has no owner, no neighbours and no past on this machine: its records and objects are all there is.
-fn verify_bundle(args: &VerifyArgs, path: &Path) -> Result<Exit, Problem> {
+fn verify_bundle(args: &VerifyArgs, path: &Path, steps: &mut Steps<Stderr>) -> Result<Exit, Problem> {
     let bundle = Bundle::open(path).map_err(|error| {
         let what = format!("the bundle `{}` is {}", path.display(), error.state());
         Problem::new(Exit::EvidenceBroken, what).caused_by(&error)
     })?;
-    let mut verification = verify_evidence(&bundle, ObjectScope::Newest, &mut |_, _| {}).map_err(|error| {
+    let mut verification = verify_evidence(&bundle, ObjectScope::Newest, &mut walked(steps)).map_err(|error| {
         let what = format!("the bundle `{}` cannot be verified", path.display());
         Problem::new(Exit::EvidenceBroken, what).caused_by(&error)
     })?;
-    finish(args, &bundle, &mut verification, true)
+    finish(args, &bundle, &mut verification, true, steps)
 }
 
-fn verify_the_store(args: &VerifyArgs) -> Result<Exit, Problem> {
+fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit, Problem> {
     let recollection = Recollection::of(&args.places, args.trust)?;
     let store = match StoreReader::open(&args.places.out, LOCK_PATIENCE) {
         Ok(store) => store,
         Err(error) => return no_store(args, &recollection, &error),
     };
-    let mut verification = verify_and_finish(args, &recollection, &store)?;
+    let mut verification = verify_and_finish(args, &recollection, &store, steps)?;
     let sound = verification.is_sound();
-    let exit = finish(args, &store, &mut verification, false)?;
+    let exit = finish(args, &store, &mut verification, false, steps)?;
     if sound && verification.is_sound() {
         recollection.advance(&verification, verification.heads())?;
     }
@@ -107,18 +117,20 @@ fn finish(
     evidence: &dyn Evidence,
     verification: &mut Verification,
     newest_only: bool,
+    steps: &mut Steps<Stderr>,
 ) -> Result<Exit, Problem> {
     for checkpoint in args.against.checkpoints()? {
         verification.compare_with_checkpoint(&checkpoint);
     }
     let replayed = match args.replay {
-        true => Some(replay_all(args, evidence, verification, newest_only)?),
+        true => Some(replay_all(args, evidence, verification, newest_only, steps)?),
         false => None,
     };
     if let Some(task_class) = &args.task_class {
         verification.limit_to(task_class);
     }
-    report(verification, replayed.as_ref())
+    steps.make_room();
+    report(verification, replayed.as_ref(), args.json)
 }
 
 /// A store that is not there, or is none. Where one was seen before, that is a finding and not a typing error.
@@ -140,12 +152,13 @@ fn verify_and_finish(
     args: &VerifyArgs,
     recollection: &Recollection,
     store: &StoreReader,
+    steps: &mut Steps<Stderr>,
 ) -> Result<Verification, Problem> {
     let failed = |error: &dyn std::error::Error| {
         let what = format!("the store `{}` cannot be verified", args.places.out.display());
         Problem::new(Exit::EvidenceBroken, what).caused_by(error)
     };
-    let walk = || verify_store(store, recollection.checks(), &mut |_, _| {}).map_err(|error| failed(&error));
+    let mut walk = || verify_store(store, recollection.checks(), &mut walked(steps)).map_err(|error| failed(&error));
     let verification = walk()?;
     let is_draft = |finding: &Finding| matches!(finding.problem, Wrong::Draft);
     if verification.state() != State::Incomplete || !verification.findings.iter().any(is_draft) {
@@ -166,8 +179,9 @@ fn replay_all(
     evidence: &dyn Evidence,
     verification: &mut Verification,
     newest_only: bool,
+    steps: &mut Steps<Stderr>,
 ) -> Result<Replay, Problem> {
-    let workers = args.concurrency.unwrap_or_else(surroundings::cores);
+    let workers = args.concurrency.scorers();
     let sandbox = surroundings::sandbox_without_cache(workers)?;
     let settings = ReplaySettings { loader: &sandbox, wasmtime_version: WASMTIME_VERSION, workers };
     let heads = verification.heads().clone();
@@ -177,7 +191,8 @@ fn replay_all(
             && args.task_class.as_ref().is_none_or(|class| *class == link.position.task_class)
             && args.since.is_none_or(|since| link.finished_at >= since.0)
     };
-    let mut replayed = replay(evidence, verification, settings, &select, &mut |_, _| {});
+    let mut tell = |done, total| steps.done("records replayed", done, total);
+    let mut replayed = replay(evidence, verification, settings, &select, &mut tell);
     verification.add(std::mem::take(&mut replayed.findings));
     Ok(replayed)
 }
@@ -185,6 +200,7 @@ fn replay_all(
 #[derive(Serialize)]
 struct Line<'a> {
     kind: &'static str,
+    schema_version: u32,
     state: &'static str,
     findings: Vec<FindingLine<'a>>,
     classes: Vec<ClassLine<'a>>,
@@ -216,8 +232,8 @@ struct ReplayLine {
     other_fuel: u64,
 }
 
-fn report(verification: &Verification, replayed: Option<&Replay>) -> Result<Exit, Problem> {
-    let mut printer = Printer::stdio();
+fn report(verification: &Verification, replayed: Option<&Replay>, only_json: bool) -> Result<Exit, Problem> {
+    let mut printer = if only_json { Printer::stdout_only() } else { Printer::stdio() };
     let state = verification.state();
     for finding in &verification.findings {
         printer.tell(&format!("{}: {finding}", finding.state()));
@@ -232,6 +248,7 @@ fn report(verification: &Verification, replayed: Option<&Replay>) -> Result<Exit
     printer.tell(state.as_str());
     printer.data(&Line {
         kind: "verification",
+        schema_version: LINES_VERSION,
         state: state.as_str(),
         findings: verification.findings.iter().map(finding_line).collect(),
         classes,

@@ -1,4 +1,5 @@
-//! The machine's view: one JSON object per line. The shapes here are a promise: keys may be added, none is renamed.
+//! The machine's view: one JSON object per line. The shapes here are a promise (`docs/json-lines.md`): keys may be added,
+//! none is renamed.
 //!
 //! All lines but `record` are byte-identical between two machines that score the same answers, so nothing here knows the
 //! time, a path of the host or how the work was spread over threads.
@@ -13,6 +14,9 @@ use crate::event::{Event, Reporter};
 use crate::ids::{CaseId, RunId, TaskClassName};
 use crate::report::{BenchRunReport, CaseResult, LoadErrorEntry, Selection};
 use crate::score::{BenchScore, OutcomeClass};
+
+/// The version of the lines. It changes when a program that reads them could misunderstand one.
+pub(crate) const LINES_VERSION: u32 = 1;
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -47,6 +51,7 @@ impl<'a> From<&'a CaseResult<BenchScore>> for CaseLine<'a> {
 
 #[derive(Serialize)]
 struct AggregateLine<'a> {
+    schema_version: u32,
     task_class: &'a TaskClassName,
     run_id: RunId,
     selection: &'a Selection,
@@ -67,6 +72,7 @@ struct AggregateLine<'a> {
 impl<'a> AggregateLine<'a> {
     fn new(task_class: &'a TaskClassName, run_id: RunId, report: &'a BenchRunReport) -> Self {
         Self {
+            schema_version: LINES_VERSION,
             task_class,
             run_id,
             selection: &report.selection,

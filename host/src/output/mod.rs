@@ -8,13 +8,15 @@ mod junit;
 mod markdown;
 mod people;
 mod progress;
+mod steps;
 
 use std::io::{self, Write};
 
-pub(crate) use json_lines::JsonLines;
+pub(crate) use json_lines::{JsonLines, LINES_VERSION};
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
 pub(crate) use people::{People, Style};
+pub(crate) use steps::Steps;
 
 /// A writer that keeps its first error and goes quiet after it.
 pub(crate) struct Steadfast<W> {

@@ -1,4 +1,5 @@
-//! One line at the bottom of a terminal that says how far a run is: a bar, the faults, the cost, and when it may be done.
+//! One line at the bottom of a terminal that says how far the work is: a bar, for a run the faults and the cost, and when it
+//! may be done.
 //!
 //! It is drawn over and over in place, and is never wider than the terminal, so that it never wraps and leaves traces.
 
@@ -39,37 +40,45 @@ impl Progress {
 
     /// The line, for a terminal of this width, after this much time.
     pub(super) fn line(&self, width: usize, elapsed: Duration) -> String {
-        let mut text = format!(" {}/{}", self.done, self.total);
         let faults = match self.faults {
             0 => String::new(),
             1 => " 1 fault".to_owned(),
             faults => format!(" {faults} faults"),
         };
-        let eta = self.time_left(elapsed).map_or_else(String::new, |left| format!(" ETA {}", clock(left)));
-        // What is most useful comes first; what does not fit any more is left out as a whole.
-        for piece in [faults, format!(" ${:.2}", self.cost_usd), eta] {
-            if text.len() + piece.len() < width {
-                text.push_str(&piece);
-            }
-        }
-        let room = width.saturating_sub(text.len() + 3).min(MOST_BAR);
-        if room >= 5 {
-            format!("{}{text}", self.bar(room))
-        } else {
-            text.trim_start().chars().take(width.saturating_sub(1)).collect()
+        let pieces = [faults, format!(" ${:.2}", self.cost_usd), eta(self.done, self.total, elapsed)];
+        bar_line(width, self.done, self.total, &pieces)
+    }
+}
+
+/// A bar and what is said behind it, narrower than a terminal of this width. What is most useful comes first in `pieces`; what
+/// does not fit any more is left out as a whole.
+pub(super) fn bar_line(width: usize, done: usize, total: usize, pieces: &[String]) -> String {
+    let mut text = format!(" {done}/{total}");
+    for piece in pieces {
+        if text.len() + piece.len() < width {
+            text.push_str(piece);
         }
     }
-
-    fn bar(&self, width: usize) -> String {
-        let full = (self.done * width).checked_div(self.total).unwrap_or(0).min(width);
-        format!("[{}{}]", "#".repeat(full), "-".repeat(width - full))
+    let room = width.saturating_sub(text.len() + 3).min(MOST_BAR);
+    if room >= 5 {
+        format!("{}{text}", bar(room, done, total))
+    } else {
+        text.trim_start().chars().take(width.saturating_sub(1)).collect()
     }
+}
 
-    /// As long for every case that is left as it took for those that are done, on average.
-    fn time_left(&self, elapsed: Duration) -> Option<Duration> {
-        let (done, left) = (u32::try_from(self.done).ok()?, u32::try_from(self.total.checked_sub(self.done)?).ok()?);
+fn bar(width: usize, done: usize, total: usize) -> String {
+    let full = (done * width).checked_div(total).unwrap_or(0).min(width);
+    format!("[{}{}]", "#".repeat(full), "-".repeat(width - full))
+}
+
+/// When it may be done: every step that is left takes as long as those that are done, on average.
+pub(super) fn eta(done: usize, total: usize, elapsed: Duration) -> String {
+    let time_left = || {
+        let (done, left) = (u32::try_from(done).ok()?, u32::try_from(total.checked_sub(done)?).ok()?);
         elapsed.checked_mul(left)?.checked_div(done)
-    }
+    };
+    time_left().map_or_else(String::new, |left| format!(" ETA {}", clock(left)))
 }
 
 fn clock(time: Duration) -> String {

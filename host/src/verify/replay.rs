@@ -117,8 +117,8 @@ pub(crate) fn replay(
     let links: Vec<&Link> = verification.links.values().filter(|link| select(link)).collect();
     let mut replayer = Replayer { evidence, settings, prepared: None, replay: Replay::default() };
     for (index, link) in links.iter().enumerate() {
+        progress(index, links.len());
         replayer.replay_record(link);
-        progress(index + 1, links.len());
     }
     replayer.replay
 }

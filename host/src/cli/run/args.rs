@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::super::Places;
+use super::super::concurrency::ConcurrencyArgs;
 use super::super::evidence::TrustArgs;
 use crate::bench::Capture;
 use crate::cost::Usd;
@@ -17,9 +18,8 @@ pub(in crate::cli) struct RunArgs {
     /// The kind of work to evaluate: a folder below the bench root.
     #[arg(long, value_name = "NAME")]
     pub(super) task_class: TaskClassName,
-    /// How many cases to run and score at once [default: the number of cores].
-    #[arg(long, short = 'j', value_name = "N")]
-    pub(super) concurrency: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(super) concurrency: ConcurrencyArgs,
     #[command(flatten)]
     pub(super) selection: SelectionArgs,
     #[command(flatten)]

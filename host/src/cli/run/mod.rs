@@ -33,7 +33,7 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
         bench: &bench,
         input_root: &input_root,
         chosen: session::choose(&bench, &args.selection)?,
-        concurrency: args.concurrency.unwrap_or_else(surroundings::cores),
+        concurrency: if args.live.live { args.concurrency.agents() } else { args.concurrency.scorers() },
         now: surroundings::now()?,
         output: &args.output,
         places: &args.places,

@@ -20,7 +20,7 @@ use crate::journal::{LiveTerms, RunTerms};
 use crate::live_run::LiveRunError;
 use crate::output::{JsonLines, People, junit, markdown};
 use crate::pipeline::{AnswerSource, Plan};
-use crate::record::RecordedRun;
+use crate::record::{MOST_RECORD_BYTES, RecordedRun};
 use crate::report::{BenchRunReport, CaseResult};
 use crate::sandbox::PreparedRubric;
 use crate::score::{BenchScore, OutcomeClass};
@@ -85,7 +85,7 @@ fn failing_in(path: &Path, task_class: &TaskClassName) -> Result<BTreeSet<String
     let unreadable = |error: &dyn std::error::Error| {
         Problem::new(Exit::UsageOrCap, format!("the record `{}` cannot be read", path.display())).caused_by(error)
     };
-    let bytes = fs::read(path).map_err(|error| unreadable(&error))?;
+    let bytes = super::super::read_file(path, MOST_RECORD_BYTES)?;
     let (record, _) = RecordedRun::read(&bytes).map_err(|error| unreadable(&error))?;
     if record.task_class != *task_class {
         let what = format!("the record `{}` is of `{}`, not of `{task_class}`", path.display(), record.task_class);
