@@ -4,6 +4,7 @@ mod agents;
 mod cap;
 mod desk;
 mod interruption;
+mod order;
 mod reports;
 mod resume;
 mod shards;
