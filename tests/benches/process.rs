@@ -1,0 +1,82 @@
+//! What a process costs before it does anything, and how much memory it has when it does much. Prints figures; there is nothing to
+//! pass or fail. python3 asks the kernel for the peak of a process that has ended, which Rust's standard library cannot.
+
+#![expect(clippy::print_stdout, reason = "a benchmark's figures are its output")]
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use eval_host_tests::{Eval, Workbench, copy_tree};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_eval-host-under-test");
+
+const STARTS: usize = 200;
+
+const PEAK: &str = "import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
+
+/// A bench with this many cases: those of vuln-remediation, over and over under other names.
+fn bench_of(cases: usize) -> Workbench {
+    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
+    let folder = workbench.path().join("bench/vuln-remediation/cases");
+    let mut names: Vec<String> = fs::read_dir(&folder)
+        .expect("cases")
+        .map(|entry| entry.expect("a case").file_name().into_string().expect("UTF-8"))
+        .collect();
+    names.sort_unstable();
+    for copy in names.len()..cases {
+        let (original, name) = (&names[copy % names.len()], format!("copy-{copy:05}"));
+        copy_tree(&folder.join(original), &folder.join(&name));
+        let file = folder.join(&name).join("case.toml");
+        let text = fs::read_to_string(&file).expect("case.toml").replace(original.as_str(), &name);
+        fs::write(file, text).expect("case.toml");
+    }
+    workbench
+}
+
+/// The most memory that a command had, in MB, and how long it took.
+fn peak(eval: Eval) -> (u64, Duration) {
+    let command = eval.into_command();
+    let start = Instant::now();
+    let output = Command::new("python3")
+        .args(["-c", PEAK])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env_clear()
+        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(command.get_current_dir().expect("a folder"))
+        .output()
+        .expect("python3 runs");
+    let kilobytes: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
+    (kilobytes / 1000, start.elapsed())
+}
+
+fn start(program: &str, args: &[&str]) -> Duration {
+    let mut times: Vec<Duration> = (0..STARTS)
+        .map(|_| {
+            let start = Instant::now();
+            let status = Command::new(program).args(args).stdout(Stdio::null()).status().expect("it starts");
+            assert!(status.success(), "{program}");
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[STARTS / 2]
+}
+
+fn main() {
+    let (ours, nothing) = (start(BINARY, &["--version"]), start("/bin/true", &[]));
+    println!("eval-host --version: {ours:.2?} in the middle of {STARTS} starts; /bin/true: {nothing:.2?}");
+    for cases in [100, 300, 1_000, 3_000] {
+        let workbench = bench_of(cases);
+        for (name, concurrency) in [("one worker", "-j1"), ("two workers", "-j2")] {
+            let run = ["run", "--task-class=vuln-remediation", "--quiet", concurrency];
+            let (megabytes, time) = peak(workbench.eval(run));
+            println!("run of {cases:>5} cassettes, {name:>11}: {megabytes:>4} MB at most, {time:.2?}");
+        }
+        let (megabytes, time) = peak(workbench.eval(["verify", "--replay"]));
+        println!("verify --replay of both records:      {megabytes:>4} MB at most, {time:.2?}");
+    }
+}
