@@ -43,6 +43,17 @@ impl Eval {
         self
     }
 
+    /// Runs lines of shell first, such as `umask 0`, in the process that then becomes eval-host.
+    #[must_use]
+    pub fn after(self, shell: &str) -> Self {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &format!("{shell}\nexec \"$0\" \"$@\"")]);
+        command.arg(self.command.get_program()).args(self.command.get_args()).stdin(Stdio::null()).env_clear();
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(self.command.get_current_dir().unwrap_or(Path::new(".")));
+        Self { command }
+    }
+
     /// The command itself, for tests that need more than its output.
     pub fn into_command(self) -> Command {
         self.command

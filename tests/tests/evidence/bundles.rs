@@ -33,6 +33,21 @@ fn a_bundle_is_verified_and_replayed_where_there_is_nothing_else() {
 }
 
 #[test]
+fn whatever_the_umask_a_bundle_is_verified_and_private_things_stay_private() {
+    let (_origin, path) = bundle();
+    for umask in ["umask 000", "umask 077", "umask 777"] {
+        let elsewhere = Workbench::empty(BINARY);
+        fs::copy(&path, elsewhere.path().join("from-somebody.tar")).expect("copied");
+        let ended = elsewhere.eval(["verify", "from-somebody.tar", "--replay"]).after(umask).run().expect_code(0);
+        assert_eq!(ended.line("verification")["state"], "OK", "{umask}: {}", ended.stderr);
+    }
+    let careless = workbench();
+    let ended = careless.eval(["run", "--task-class=vuln-remediation", "--cases=001*"]).after("umask 000").run();
+    let mode = fs::metadata(ended.record_path(careless.path())).expect("a record").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
 fn exporting_twice_gives_the_same_bytes_and_never_writes_over_a_file() {
     let (workbench, path) = bundle();
     let names = fs::read_dir(workbench.path().join(".codegenie/eval/runs")).expect("listed");
