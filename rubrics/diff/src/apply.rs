@@ -1,7 +1,8 @@
-//! Sections → a changed copy of the tree. All of them are read from the old tree before anything is written, so that the
-//! order of sections means nothing and a diff applies as a whole or not at all.
+//! Changes → a changed copy of the tree. All of them are read from the old tree before anything is written, so that the
+//! order of changes means nothing and a diff applies as a whole or not at all.
 
-use crate::parse::{DiffError, Hunk, Kind, Operation, Problem, Section, parse};
+use crate::change::{Change, Hunk, Kind, Operation};
+use crate::parse::{DiffError, Problem, parse};
 use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,35 +15,17 @@ pub struct Applied {
     pub changes: Vec<Change>,
 }
 
-/// What happened to one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// The file was there and is there, with another content or mode.
-    Modified(String),
-    /// The file was not there.
-    Added(String),
-    /// The file is not there any more.
-    Deleted(String),
-    /// The file is at another path, perhaps with another content.
-    Renamed { from: String, to: String },
-}
-
-impl Change {
-    /// Every path that the change touches: where the file was and where it is.
-    #[must_use]
-    pub fn paths(&self) -> Vec<&str> {
-        match self {
-            Self::Modified(path) | Self::Added(path) | Self::Deleted(path) => vec![path],
-            Self::Renamed { from, to } => vec![from, to],
-        }
-    }
-}
-
 impl Applied {
     /// Every path that the diff touches, sorted and once.
     #[must_use]
     pub fn changed_paths(&self) -> BTreeSet<&str> {
         self.changes.iter().flat_map(Change::paths).collect()
+    }
+
+    /// What the diff did to the file that is at `path` now, or was there until it was deleted.
+    #[must_use]
+    pub fn change(&self, path: &str) -> Option<&Change> {
+        self.changes.iter().find(|change| change.path() == path)
     }
 }
 
@@ -52,12 +35,12 @@ impl Applied {
 ///
 /// The first thing in the diff that is malformed or does not fit the tree; then nothing was applied.
 pub fn apply(tree: &Tree, diff: &str) -> Result<Applied, DiffError> {
-    let sections = parse(diff)?;
+    let changes = parse(diff)?;
     let mut outcome = Outcome::default();
-    for section in &sections {
-        outcome.add(tree, section).map_err(|error| error.on(section.line))?;
+    for change in &changes {
+        outcome.add(tree, change).map_err(|error| error.on(change.line))?;
     }
-    outcome.finish(tree)
+    Ok(Applied { tree: outcome.finish(tree)?, changes })
 }
 
 /// An error that may know a better line than the one its section starts on.
@@ -81,58 +64,44 @@ impl From<DiffError> for Failure {
     }
 }
 
-/// What all sections together take out of the old tree and put into the new one.
+/// What all changes together take out of the old tree and put into the new one.
 #[derive(Default)]
 struct Outcome {
     taken: BTreeSet<String>,
-    written: BTreeMap<String, (usize, Vec<u8>)>,
-    changes: Vec<Change>,
+    /// The content of every path that a change is about, `None` if it deletes it, with the line to blame.
+    written: BTreeMap<String, (usize, Option<Vec<u8>>)>,
 }
 
 impl Outcome {
-    fn add(&mut self, tree: &Tree, section: &Section) -> Result<(), Failure> {
-        match &section.operation {
-            Operation::Modify(path) => {
-                let content = self.rewritten(tree, path, section)?;
-                self.write(section, path, content, Change::Modified(path.clone()))
-            }
-            Operation::Create(path) => {
-                let content = rewrite(path, b"", &section.hunks)?;
-                self.write(section, path, content, Change::Added(path.clone()))
-            }
+    fn add(&mut self, tree: &Tree, change: &Change) -> Result<(), Failure> {
+        let content = match &change.operation {
+            Operation::Create(path) => Some(rewrite(path, b"", &change.hunks)?),
+            Operation::Modify(path) | Operation::Rename { from: path, .. } => Some(self.rewritten(tree, path, change)?),
             Operation::Delete(path) => {
-                let left = self.rewritten(tree, path, section)?;
+                let left = self.rewritten(tree, path, change)?;
                 if !left.is_empty() {
                     return Err(Failure::Section(Problem::DeleteLeavesLines(path.clone())));
                 }
-                self.changes.push(Change::Deleted(path.clone()));
-                Ok(())
+                None
             }
-            Operation::Rename { from, to } => {
-                let content = self.rewritten(tree, from, section)?;
-                self.write(section, to, content, Change::Renamed { from: from.clone(), to: to.clone() })
-            }
+        };
+        let path = change.path().to_owned();
+        if self.written.insert(path.clone(), (change.line, content)).is_some() {
+            return Err(Failure::Section(Problem::Twice(path)));
         }
+        Ok(())
     }
 
-    /// Takes `path` out of the old tree and gives its content with the section's hunks applied.
-    fn rewritten(&mut self, tree: &Tree, path: &str, section: &Section) -> Result<Vec<u8>, Failure> {
+    /// Takes `path` out of the old tree and gives its content with the change's hunks applied.
+    fn rewritten(&mut self, tree: &Tree, path: &str, change: &Change) -> Result<Vec<u8>, Failure> {
         let old = tree.get(path).ok_or_else(|| Failure::Section(Problem::NoSuchFile(path.to_owned())))?;
         if !self.taken.insert(path.to_owned()) {
             return Err(Failure::Section(Problem::Twice(path.to_owned())));
         }
-        Ok(rewrite(path, old, &section.hunks)?)
+        Ok(rewrite(path, old, &change.hunks)?)
     }
 
-    fn write(&mut self, section: &Section, path: &str, content: Vec<u8>, change: Change) -> Result<(), Failure> {
-        if self.written.insert(path.to_owned(), (section.line, content)).is_some() {
-            return Err(Failure::Section(Problem::Twice(path.to_owned())));
-        }
-        self.changes.push(change);
-        Ok(())
-    }
-
-    fn finish(self, old: &Tree) -> Result<Applied, DiffError> {
+    fn finish(self, old: &Tree) -> Result<Tree, DiffError> {
         let mut tree = old.clone();
         for path in &self.taken {
             tree.remove(path);
@@ -141,12 +110,14 @@ impl Outcome {
             if tree.contains(&path) {
                 return Err(DiffError { line, problem: Problem::Exists(path) });
             }
-            tree.insert(path, content);
+            if let Some(content) = content {
+                tree.insert(path, content);
+            }
         }
-        if let Some(path) = tree.file_used_as_directory() {
-            return Err(DiffError { line: 1, problem: Problem::FileAsDirectory(path.to_owned()) });
+        match tree.file_used_as_directory() {
+            Some(path) => Err(DiffError { line: 1, problem: Problem::FileAsDirectory(path.to_owned()) }),
+            None => Ok(tree),
         }
-        Ok(Applied { tree, changes: self.changes })
     }
 }
 

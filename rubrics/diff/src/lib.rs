@@ -11,21 +11,26 @@
 //! paths below `a/` and `b/`. `\ No newline at end of file` is exact in both directions. Two liberties that cannot change
 //! the result: an empty line inside a hunk is an empty line of context (editors strip the blank), and the last line of the
 //! diff may lack its newline. Modes are read and not kept, because a [`Tree`] has none; a file whose mode alone changes
-//! still counts as changed.
+//! still counts as changed. A rubric that wants no renames or modes sees them in the [`Change`]s.
 //!
 //! # What is refused
 //!
-//! Text around the sections, binary patches, copies, a path that occurs twice, a path that is absolute or leaves the tree,
-//! a new file where one exists already, a deletion that leaves something over, and a file below a path that is a file.
+//! Text around the sections, binary patches, copies, a path that two sections are about (also one that deletes and one that
+//! creates it), a path that is absolute, leaves the tree or is git's own, a new file where one exists already, a deletion
+//! that leaves something over, and a file below a path that is a file.
 //!
 //! This crate reads no files and prints nothing.
 
 mod apply;
+mod change;
+mod mutants;
 mod parse;
 mod path;
 mod tree;
 
-pub use apply::{Applied, Change, apply};
+pub use apply::{Applied, apply};
+pub use change::{Change, Operation};
+pub use mutants::without_each_hunk;
 pub use parse::{DiffError, Problem};
 pub use path::PathError;
 pub use tree::Tree;

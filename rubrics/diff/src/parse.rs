@@ -1,5 +1,6 @@
-//! Text of a unified diff → sections and hunks whose line counts are right. Knows nothing of the files they are for.
+//! Text of a unified diff → changes whose hunks have as many lines as they say. Knows nothing of the files they are for.
 
+use crate::change::{Change, Hunk, HunkLine, Kind, Operation};
 use crate::path::{self, PathError};
 use thiserror::Error;
 
@@ -56,57 +57,17 @@ pub enum Problem {
     DeleteLeavesLines(String),
 }
 
-/// What a section does to which file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Modify(String),
-    Create(String),
-    Delete(String),
-    Rename { from: String, to: String },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Section {
-    /// The line of the diff on which the section starts.
-    pub(crate) line: usize,
-    pub(crate) operation: Operation,
-    pub(crate) hunks: Vec<Hunk>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hunk {
-    pub(crate) line: usize,
-    /// The number of lines of the old file before the hunk.
-    pub(crate) skip: usize,
-    pub(crate) lines: Vec<HunkLine>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Keep,
-    Remove,
-    Add,
-}
-
-/// One line of a hunk with its newline, unless the diff says that it has none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HunkLine {
-    pub(crate) line: usize,
-    pub(crate) kind: Kind,
-    pub(crate) content: String,
-}
-
-pub(crate) fn parse(diff: &str) -> Result<Vec<Section>, DiffError> {
+pub(crate) fn parse(diff: &str) -> Result<Vec<Change>, DiffError> {
     let mut lines = Lines::new(diff);
-    let mut sections = Vec::new();
+    let mut changes = Vec::new();
     while let Some(line) = lines.peek() {
         if line.is_empty() {
             lines.next();
         } else {
-            sections.push(section(&mut lines)?);
+            changes.push(section(&mut lines)?);
         }
     }
-    Ok(sections)
+    Ok(changes)
 }
 
 /// The lines of the diff with the number of the one that comes next.
@@ -160,19 +121,20 @@ struct Headers {
     rename_to: Option<String>,
     created: bool,
     deleted: bool,
-    mode: bool,
+    old_mode: bool,
+    new_mode: bool,
 }
 
 /// The two file names of a section; `None` inside is `/dev/null`.
 type Sides = (Option<String>, Option<String>);
 
-fn section(lines: &mut Lines<'_>) -> Result<Section, DiffError> {
+fn section(lines: &mut Lines<'_>) -> Result<Change, DiffError> {
     let line = lines.number();
     let headers = headers(lines)?;
     let sides = sides(lines)?;
     let hunks = if sides.is_some() { hunks(lines)? } else { Vec::new() };
     let operation = operation(&headers, sides).map_err(|problem| DiffError { line, problem })?;
-    Ok(Section { line, operation, hunks })
+    Ok(Change { line, operation, sets_mode: headers.new_mode, hunks })
 }
 
 fn headers(lines: &mut Lines<'_>) -> Result<Headers, DiffError> {
@@ -189,24 +151,31 @@ fn headers(lines: &mut Lines<'_>) -> Result<Headers, DiffError> {
 
 /// Reads one extended header. `false`: the next line is none.
 fn header(lines: &mut Lines<'_>, headers: &mut Headers) -> Result<bool, DiffError> {
-    const IGNORED: [&str; 4] = ["index ", "similarity index ", "dissimilarity index ", "old mode "];
+    const IGNORED: [&str; 3] = ["index ", "similarity index ", "dissimilarity index "];
     const UNSUPPORTED: [&str; 4] = ["GIT binary patch", "Binary files ", "copy from ", "copy to "];
     if let Some(path) = lines.take("rename from ") {
         headers.rename_from = Some(path::from_rename_line(path).map_err(|why| lines.error(Problem::Path(why)))?);
     } else if let Some(path) = lines.take("rename to ") {
         headers.rename_to = Some(path::from_rename_line(path).map_err(|why| lines.error(Problem::Path(why)))?);
-    } else if lines.take("new file mode ").is_some() {
-        headers.created = true;
-    } else if lines.take("deleted file mode ").is_some() {
-        headers.deleted = true;
-    } else if lines.take("new mode ").is_some() {
-        headers.mode = true;
+    } else if let Some(flag) = flag(lines, headers) {
+        *flag = true;
     } else if let Some(prefix) = UNSUPPORTED.iter().find(|prefix| lines.take(prefix).is_some()) {
         return Err(lines.error(Problem::Unsupported(prefix.trim_end().to_owned())));
     } else {
         return Ok(IGNORED.iter().any(|prefix| lines.take(prefix).is_some()));
     }
     Ok(true)
+}
+
+/// What the next line says, if it is one of those whose being there is all that matters.
+fn flag<'h>(lines: &mut Lines<'_>, headers: &'h mut Headers) -> Option<&'h mut bool> {
+    let flags = [
+        ("new file mode ", &mut headers.created),
+        ("deleted file mode ", &mut headers.deleted),
+        ("old mode ", &mut headers.old_mode),
+        ("new mode ", &mut headers.new_mode),
+    ];
+    flags.into_iter().find_map(|(prefix, flag)| lines.take(prefix).map(|_| flag))
 }
 
 fn sides(lines: &mut Lines<'_>) -> Result<Option<Sides>, DiffError> {
@@ -232,11 +201,14 @@ fn operation_of_headers(headers: &Headers) -> Result<Option<Operation>, Problem>
         Some(path) => path.clone().map_err(Problem::Path),
         None => Err(Problem::NotASection),
     };
+    if headers.old_mode != headers.new_mode {
+        return Err(Problem::Contradiction);
+    }
     match (headers.created, headers.deleted, &headers.rename_from, &headers.rename_to) {
         (true, false, None, None) => Ok(Some(Operation::Create(git_path()?))),
         (false, true, None, None) => Ok(Some(Operation::Delete(git_path()?))),
         (false, false, Some(from), Some(to)) => Ok(Some(Operation::Rename { from: from.clone(), to: to.clone() })),
-        (false, false, None, None) if headers.mode => Ok(Some(Operation::Modify(git_path()?))),
+        (false, false, None, None) if headers.new_mode => Ok(Some(Operation::Modify(git_path()?))),
         (false, false, None, None) => Ok(None),
         _ => Err(Problem::Contradiction),
     }

@@ -1,4 +1,5 @@
-//! Paths as a diff writes them, turned into paths of a tree. Nothing that could mean a place outside the tree gets through.
+//! Paths as a diff writes them, turned into paths of a tree. Nothing that could mean a place outside the tree gets
+//! through, nor anything inside git's own folder, which no diff is about.
 
 use thiserror::Error;
 
@@ -7,7 +8,7 @@ use thiserror::Error;
 pub enum PathError {
     #[error("it must start with `{0}`, relative to the root of the input")]
     Prefix(&'static str),
-    #[error("it has an empty part, `.` or `..`")]
+    #[error("it has an empty part, `.`, `..` or `.git`")]
     Part,
     #[error("it has a backslash or a control character")]
     Character,
@@ -67,7 +68,7 @@ fn check(path: &str) -> Result<(), PathError> {
     if path.chars().any(|c| c == '\\' || c.is_control()) {
         return Err(PathError::Character);
     }
-    if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+    if path.split('/').any(|part| matches!(part, "" | "." | ".." | ".git")) {
         return Err(PathError::Part);
     }
     Ok(())
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_path_that_could_leave_the_tree_is_refused() {
-        for part in ["b/../x", "b/x/../../y", "b/./x", "b//x", "b/x/", "b/"] {
+        for part in ["b/../x", "b/x/../../y", "b/./x", "b//x", "b/x/", "b/", "b/.git/hooks/x"] {
             assert_eq!(new_side(part), Err(PathError::Part), "{part}");
         }
         for prefix in ["/etc/passwd", "x", "a/x", "b", ""] {

@@ -51,6 +51,11 @@ impl Tree {
         self.0.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
     }
 
+    /// The files that are UTF-8, with their text, sorted by the bytes of their paths.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter_map(|(path, content)| Some((path, std::str::from_utf8(content).ok()?)))
+    }
+
     /// A path that is a file and at the same time the directory of another, which no filesystem can hold.
     pub(crate) fn file_used_as_directory(&self) -> Option<&str> {
         self.0.keys().find_map(|path| {
@@ -62,5 +67,11 @@ impl Tree {
 impl<P: Into<String>, C: Into<Vec<u8>>> FromIterator<(P, C)> for Tree {
     fn from_iter<I: IntoIterator<Item = (P, C)>>(files: I) -> Self {
         Self(files.into_iter().map(|(path, content)| (path.into(), content.into())).collect())
+    }
+}
+
+impl<P: Into<String>, C: Into<Vec<u8>>, const N: usize> From<[(P, C); N]> for Tree {
+    fn from(files: [(P, C); N]) -> Self {
+        files.into_iter().collect()
     }
 }

@@ -8,7 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "a case that cannot be read must end the test")]
 #![expect(clippy::print_stdout, reason = "the share of mutants that pass is the result")]
 
-use eval_diff::{Tree, apply};
+use eval_diff::{Tree, apply, without_each_hunk};
 use eval_rubric::golden::{self, GoldenCase, Outcome};
 use migration_chainguard_distroless::MigrationChainguardDistroless;
 use serde::Deserialize;
@@ -137,43 +137,8 @@ fn the_right_answer_passes_also_as_a_diff_of_whole_files() {
     }
 }
 
-/// The diff as sections: the two lines with the names, and the hunks.
-fn sections(diff: &str) -> Vec<(String, Vec<String>)> {
-    let mut sections: Vec<(String, Vec<String>)> = Vec::new();
-    let mut lines = diff.split_inclusive('\n').peekable();
-    while let Some(line) = lines.next() {
-        let is_header = line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
-        if is_header {
-            let names = format!("{line}{}", lines.next().unwrap_or_default());
-            sections.push((names, Vec::new()));
-            continue;
-        }
-        let (_, hunks) = sections.last_mut().unwrap();
-        if line.starts_with("@@") {
-            hunks.push(String::new());
-        }
-        hunks.last_mut().unwrap().push_str(line);
-    }
-    sections
-}
-
 fn drop_hunks(case: &Solved) -> Vec<String> {
-    let sections = sections(&case.diff);
-    let places = sections.iter().enumerate().flat_map(|(s, (_, hunks))| (0..hunks.len()).map(move |h| (s, h)));
-    places.map(|place| without_hunk(&sections, place)).collect()
-}
-
-fn without_hunk(sections: &[(String, Vec<String>)], dropped: (usize, usize)) -> String {
-    let mut diff = String::new();
-    for (s, (names, hunks)) in sections.iter().enumerate() {
-        let kept: String =
-            hunks.iter().enumerate().filter(|(h, _)| (s, *h) != dropped).map(|(_, hunk)| hunk.as_str()).collect();
-        if !kept.is_empty() {
-            diff.push_str(names);
-            diff.push_str(&kept);
-        }
-    }
-    diff
+    without_each_hunk(&case.diff).unwrap()
 }
 
 fn is_test(path: &str) -> bool {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use eval_diff::Applied;
 use eval_rubric::{BenchCase, CaseFiles, Disposition, RubricError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::advisory::{Advisory, Use};
-use crate::diff::{self, Diff};
 use crate::output::DeclineReason;
+use crate::patch;
 use crate::project::{self, Project};
 use crate::registry::Registry;
 use crate::tree::{self, Tree};
@@ -63,8 +64,7 @@ pub struct Accepts {
 /// A right patch, against which others are measured.
 #[derive(Debug)]
 pub struct Reference {
-    pub diff: Diff,
-    pub tree: Tree,
+    pub applied: Applied,
     pub project: Project,
     pub delta: Delta,
     pub rules: ReferenceRules,
@@ -212,12 +212,11 @@ impl Case {
 impl Reference {
     fn read(rules: ReferenceRules, files: &CaseFiles, case: &Case) -> Result<Self, RubricError> {
         let path = format!("expected/{}", rules.diff);
-        let diff = diff::parse(&files.read_text(&path)?).map_err(|error| malformed(&path, &error))?;
-        let tree = diff::apply(&diff, &case.input).map_err(|error| malformed(&path, &error))?;
-        let project =
-            project::read(case.task.ecosystem, &tree, &case.registry).map_err(|error| malformed(&path, &error))?;
+        let applied = patch::apply(&case.input, &files.read_text(&path)?).map_err(|error| malformed(&path, &error))?;
+        let project = project::read(case.task.ecosystem, &applied.tree, &case.registry)
+            .map_err(|error| malformed(&path, &error))?;
         let delta = json(files, &format!("expected/{}", rules.delta))?;
-        Ok(Self { diff, tree, project, delta, rules })
+        Ok(Self { applied, project, delta, rules })
     }
 }
 

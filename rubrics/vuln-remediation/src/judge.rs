@@ -3,15 +3,15 @@
 //! A patch is measured against every reference that the curator gives, and the best result counts: there can be more
 //! than one right patch, but an answer has to be one of them.
 
+use eval_diff::Applied;
 use eval_rubric::Verdict;
 
 use crate::case::{Case, Reference};
 use crate::checks::{Patched, code, cves, manifest, scope, tests_intact, versions};
-use crate::diff::{self, Diff};
 use crate::failure::{Failure, Failures};
 use crate::output::{DeclineReason, Output};
+use crate::patch;
 use crate::project::{self, Project};
-use crate::tree::Tree;
 
 /// Judges one answer.
 pub fn judge(case: &Case, output: &Output) -> Verdict {
@@ -40,21 +40,19 @@ fn judge_decline(case: &Case, reason: DeclineReason, explanation: &str) -> Verdi
 }
 
 fn judge_patch(case: &Case, text: &str) -> Verdict {
-    let applied = diff::parse(text).map_err(|_| ()).and_then(|diff| {
-        let tree = diff::apply(&diff, &case.input).map_err(|_| ())?;
-        Ok((diff, tree))
-    });
-    let Ok((diff, tree)) = applied else { return useless(Failure::DiffDoesNotApply).with_part("applies", 0.0) };
-    if diff.is_empty() {
+    let Ok(applied) = patch::apply(&case.input, text) else {
+        return useless(Failure::DiffDoesNotApply).with_part("applies", 0.0);
+    };
+    if applied.tree == case.input {
         return useless(Failure::EmptyDiff).with_part("applies", 0.0);
     }
     if case.accepts.references.is_empty() {
         return useless(Failure::PatchWhereDeclineWasRight).with_part("decision", 0.0);
     }
-    let Ok(project) = project::read(case.task.ecosystem, &tree, &case.registry) else {
+    let Ok(project) = project::read(case.task.ecosystem, &applied.tree, &case.registry) else {
         return useless(Failure::ProjectUnreadable).with_part("applies", 1.0);
     };
-    let measured = case.accepts.references.iter().map(|reference| measure(case, reference, &diff, &tree, &project));
+    let measured = case.accepts.references.iter().map(|reference| measure(case, reference, &applied, &project));
     // The best result; of equals the one with the fewest failures, and of those the curator's first. `max_by` keeps the
     // last of equals.
     let better = |a: &Verdict, b: &Verdict| {
@@ -65,8 +63,8 @@ fn judge_patch(case: &Case, text: &str) -> Verdict {
     best.unwrap_or_else(|| useless(Failure::PatchWhereDeclineWasRight))
 }
 
-fn measure(case: &Case, reference: &Reference, diff: &Diff, tree: &Tree, project: &Project) -> Verdict {
-    let patched = Patched { case, reference, diff, tree, project };
+fn measure(case: &Case, reference: &Reference, applied: &Applied, project: &Project) -> Verdict {
+    let patched = Patched { case, reference, applied, project };
     let mut report = Report::default();
     let (_, cves) = report.run(|failures| cves::check(&patched, failures));
     let (agrees, ()) = report.run(|failures| manifest::check_agreement(&patched, failures));
@@ -202,6 +200,7 @@ mod tests {
     fn what_cannot_be_judged_is_worth_nothing() {
         let case = Fixture::positive().read().unwrap();
         check(&case, &patch(""), 0.0, &["empty_diff"]);
+        check(&case, &to_version("1.1"), 0.0, &["empty_diff"]);
         check(&case, &patch("nonsense"), 0.0, &["diff_does_not_apply"]);
         check(
             &case,
@@ -210,6 +209,14 @@ mod tests {
             &["diff_does_not_apply"],
         );
         check(&case, &patch(replace_line("requirements.txt", 1, "lib==1.1", "lib=1.2")), 0.0, &["project_unreadable"]);
+    }
+
+    #[test]
+    fn an_empty_file_that_nobody_asked_for_is_a_change() {
+        let case = Fixture::positive().read().unwrap();
+        let fix = replace_line("requirements.txt", 1, "lib==1.1", "lib==1.2");
+        let diff = format!("{fix}diff --git a/empty b/empty\nnew file mode 100644\n");
+        check(&case, &patch(diff), 0.54, &["unrelated_change"]);
     }
 
     #[test]

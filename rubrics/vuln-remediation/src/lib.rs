@@ -10,12 +10,12 @@
 pub mod advisory;
 pub mod case;
 pub mod checks;
-pub mod diff;
 pub mod failure;
 #[cfg(test)]
 mod fixture;
 pub mod judge;
 pub mod output;
+pub mod patch;
 pub mod project;
 pub mod registry;
 pub mod tree;

@@ -1,11 +1,8 @@
-//! A project as files in memory: path to text.
+//! A project as files in memory. All of them are text: what is not is refused when the case is read, and a diff brings in
+//! text only.
 
-use std::collections::BTreeMap;
-
+pub use eval_diff::Tree;
 use eval_rubric::{CaseFiles, RubricError};
-
-/// All files of a project, by path with `/` between names.
-pub type Tree = BTreeMap<String, String>;
 
 /// Reads a folder of the case.
 ///
@@ -13,11 +10,11 @@ pub type Tree = BTreeMap<String, String>;
 ///
 /// [`RubricError::MalformedCase`] if a file cannot be read or is not text.
 pub fn read(files: &CaseFiles, folder: &str) -> Result<Tree, RubricError> {
-    let as_text = |(path, bytes): (String, Vec<u8>)| match String::from_utf8(bytes) {
-        Ok(text) => Ok((path, text)),
-        Err(_) => Err(RubricError::MalformedCase(format!("`{folder}/{path}` is not UTF-8 text"))),
-    };
-    files.read_tree(folder)?.into_iter().map(as_text).collect()
+    let tree: Tree = files.read_tree(folder)?.into_iter().collect();
+    if let Some(path) = tree.paths().find(|path| tree.text(path).is_none()) {
+        return Err(RubricError::MalformedCase(format!("`{folder}/{path}` is not UTF-8 text")));
+    }
+    Ok(tree)
 }
 
 /// The name of a file without its folders.

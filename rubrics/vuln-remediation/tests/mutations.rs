@@ -4,17 +4,16 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its input must stop")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use eval_diff::{Applied, Tree, without_each_hunk};
 use eval_rubric::golden::{self, GoldenCase};
 use vuln_remediation::case::Case;
 use vuln_remediation::checks::tests_intact::has_tests;
-use vuln_remediation::diff::{self, Diff, FileDiff, Hunk, Kind, Line};
 use vuln_remediation::judge;
 use vuln_remediation::output::{DeclineReason, Output};
+use vuln_remediation::patch;
 use vuln_remediation::project;
-use vuln_remediation::tree::Tree;
 use vuln_remediation::version::Version;
 
 /// Mutants by kind: how many there were, and which passed.
@@ -58,21 +57,21 @@ fn mutate_case(golden: &GoldenCase, case: &Case, tally: &mut Tally) {
         .filter(|(name, _)| name.as_str() == "right" || name.starts_with("also-right"))
         .map(|(_, test)| serde_json::from_value(test.output.clone()).unwrap())
         .collect();
-    let diffs: Vec<Diff> = right
+    let patches: Vec<(&str, Applied)> = right
         .iter()
         .filter_map(|output| match output {
-            Output::Patch { diff } => Some(diff::parse(diff).unwrap()),
+            Output::Patch { diff } => Some((diff.as_str(), patch::apply(&case.input, diff).unwrap())),
             Output::Decline { .. } => None,
         })
         .collect();
     // A mutant that happens to be another right answer is no mutant.
-    let known: Vec<Tree> = diffs.iter().map(|diff| diff::apply(diff, &case.input).unwrap()).collect();
-    for diff in &diffs {
-        for (kind, what, mutant) in mutants(case, diff) {
-            if diff::apply(&mutant, &case.input).is_ok_and(|tree| known.contains(&tree)) {
+    let known: Vec<&Tree> = patches.iter().map(|(_, applied)| &applied.tree).collect();
+    for (diff, applied) in &patches {
+        for (kind, what, mutant) in mutants(case, diff, applied) {
+            if patch::apply(&case.input, &mutant).is_ok_and(|applied| known.contains(&&applied.tree)) {
                 continue;
             }
-            tally.add(kind, case, id, &what, &Output::Patch { diff: render(&mutant) });
+            tally.add(kind, case, id, &what, &Output::Patch { diff: mutant });
         }
     }
     for output in &right {
@@ -103,33 +102,25 @@ fn mutate_decline(case: &Case, id: &str, explanation: &str, tally: &mut Tally) {
     tally.add("decline without naming the advisory", case, id, "unexplained", &output);
 }
 
-type Mutant = (&'static str, String, Diff);
+/// The kind, what is wrong, and the diff.
+type Mutant = (&'static str, String, String);
 
-fn mutants(case: &Case, diff: &Diff) -> Vec<Mutant> {
+fn mutants(case: &Case, diff: &str, applied: &Applied) -> Vec<Mutant> {
     let mut all = dropped_hunks(diff);
-    all.extend(moved_versions(case, diff));
-    all.extend(touched_files(case, diff));
-    all.extend(deleted_test_lines(case, diff));
+    all.extend(moved_versions(case, diff, applied));
+    all.extend(touched_files(case, diff, applied));
+    all.extend(deleted_test_lines(case, diff, applied));
     all
 }
 
-fn dropped_hunks(diff: &Diff) -> Vec<Mutant> {
-    let mut all = Vec::new();
-    for (f, file) in diff.files.iter().enumerate() {
-        for h in 0..file.hunks.len() {
-            let mut mutant = diff.clone();
-            mutant.files[f].hunks.remove(h);
-            mutant.files.retain(|file| !file.hunks.is_empty());
-            all.push(("drop a hunk", format!("{} hunk {h}", file.path), mutant));
-        }
-    }
-    all
+fn dropped_hunks(diff: &str) -> Vec<Mutant> {
+    let mutants = without_each_hunk(diff).unwrap().into_iter().enumerate();
+    mutants.map(|(h, mutant)| ("drop a hunk", format!("hunk {h}"), mutant)).collect()
 }
 
 /// For every package that the answer brings in: the version below and the one above, with the right checksums.
-fn moved_versions(case: &Case, diff: &Diff) -> Vec<Mutant> {
-    let after = diff::apply(diff, &case.input).unwrap();
-    let project = project::read(case.task.ecosystem, &after, &case.registry).unwrap();
+fn moved_versions(case: &Case, diff: &str, applied: &Applied) -> Vec<Mutant> {
+    let project = project::read(case.task.ecosystem, &applied.tree, &case.registry).unwrap();
     let old: BTreeSet<(&str, &str)> =
         case.before.packages.iter().map(|package| (package.name.as_str(), package.version.text())).collect();
     let mut all = Vec::new();
@@ -140,7 +131,7 @@ fn moved_versions(case: &Case, diff: &Diff) -> Vec<Mutant> {
         let higher = versions.get(at + 1).map(|v| ("bump one version higher", v));
         for (kind, version) in lower.into_iter().chain(higher) {
             let mutant = with_version(case, diff, &package.name, &package.version, version);
-            if mutant != *diff {
+            if mutant != diff {
                 all.push((kind, format!("{} {version}", package.name), mutant));
             }
         }
@@ -149,89 +140,43 @@ fn moved_versions(case: &Case, diff: &Diff) -> Vec<Mutant> {
 }
 
 /// Writes another version, and its checksums, wherever the answer writes the right one.
-fn with_version(case: &Case, diff: &Diff, name: &str, from: &Version, to: &Version) -> Diff {
+fn with_version(case: &Case, diff: &str, name: &str, from: &Version, to: &Version) -> String {
     let checksums = |version| case.registry.release(name, version).map(|r| r.checksums.clone()).unwrap_or_default();
     let sums: Vec<(String, String)> = checksums(from).into_iter().zip(checksums(to)).collect();
-    let mut mutant = diff.clone();
-    for line in mutant.files.iter_mut().flat_map(|file| &mut file.hunks).flat_map(|hunk| &mut hunk.lines) {
-        if let Line::Add(text) = line {
-            *text = text.replace(from.text(), to.text());
-            for (old, new) in &sums {
-                *text = text.replace(old, new);
-            }
-        }
-    }
-    mutant
+    let moved = |line: &str| {
+        let line = line.replace(from.text(), to.text());
+        sums.iter().fold(line, |line, (old, new)| line.replace(old, new))
+    };
+    let is_added = |line: &str| line.starts_with('+') && !line.starts_with("+++ ");
+    let lines = diff.split_inclusive('\n');
+    lines.map(|line| if is_added(line) { moved(line) } else { line.to_owned() }).collect()
 }
 
-fn touched_files(case: &Case, diff: &Diff) -> Vec<Mutant> {
+fn touched_files(case: &Case, diff: &str, applied: &Applied) -> Vec<Mutant> {
+    let kind = "touch another file";
     let mut all = Vec::new();
-    for (path, text) in case.input.iter().filter(|(path, _)| diff.file(path).is_none()) {
-        for (what, line) in [("a word", "touched\n"), ("a comment", "# touched\n"), ("a blank line", "\n")] {
-            let mut mutant = diff.clone();
-            mutant.files.push(appended(path, text, line));
-            all.push(("touch another file", format!("{path}: {what}"), mutant));
+    for (path, text) in case.input.texts().filter(|(path, _)| applied.change(path).is_none()) {
+        let last = text.lines().count();
+        for (what, line) in [("a word", "touched"), ("a comment", "# touched"), ("a blank line", "")] {
+            let mutant = format!("{diff}--- a/{path}\n+++ b/{path}\n@@ -{last},0 +{},1 @@\n+{line}\n", last + 1);
+            all.push((kind, format!("{path}: {what}"), mutant));
         }
     }
     for path in ["NOTES.md", "src/extra.txt", "constraints.txt"] {
-        let hunk = Hunk { skip: 0, lines: vec![Line::Add("# new\n".to_owned())] };
-        let mut mutant = diff.clone();
-        mutant.files.push(FileDiff { path: path.to_owned(), kind: Kind::Create, hunks: vec![hunk] });
-        all.push(("touch another file", format!("{path}: new"), mutant));
+        let mutant = format!("{diff}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+# new\n");
+        all.push((kind, format!("{path}: new"), mutant));
     }
     all
 }
 
-fn appended(path: &str, text: &str, line: &str) -> FileDiff {
-    let hunk = Hunk { skip: text.lines().count(), lines: vec![Line::Add(line.to_owned())] };
-    FileDiff { path: path.to_owned(), kind: Kind::Modify, hunks: vec![hunk] }
-}
-
-fn deleted_test_lines(case: &Case, diff: &Diff) -> Vec<Mutant> {
+fn deleted_test_lines(case: &Case, diff: &str, applied: &Applied) -> Vec<Mutant> {
     let mut all = Vec::new();
-    let is_free = |path: &str| diff.file(path).is_none();
-    for (path, text) in case.input.iter().filter(|(path, text)| has_tests(path, text) && is_free(path)) {
-        for (skip, line) in text.split_inclusive('\n').enumerate() {
-            let hunk = Hunk { skip, lines: vec![Line::Remove(line.to_owned())] };
-            let mut mutant = diff.clone();
-            mutant.files.push(FileDiff { path: path.clone(), kind: Kind::Modify, hunks: vec![hunk] });
-            all.push(("delete a line of a test", format!("{path}:{}", skip + 1), mutant));
+    let is_free = |path: &str| applied.change(path).is_none();
+    for (path, text) in case.input.texts().filter(|(path, text)| has_tests(path, text) && is_free(path)) {
+        for (number, line) in (1..).zip(text.lines()) {
+            let mutant = format!("{diff}--- a/{path}\n+++ b/{path}\n@@ -{number} +{},0 @@\n-{line}\n", number - 1);
+            all.push(("delete a line of a test", format!("{path}:{number}"), mutant));
         }
     }
     all
-}
-
-fn render(diff: &Diff) -> String {
-    let mut text = String::new();
-    for file in &diff.files {
-        let (old, new) = (format!("a/{}", file.path), format!("b/{}", file.path));
-        let null = || "/dev/null".to_owned();
-        let (old, new) = match file.kind {
-            Kind::Create => (null(), new),
-            Kind::Modify => (old, new),
-            Kind::Delete => (old, null()),
-        };
-        write!(text, "--- {old}\n+++ {new}\n").unwrap();
-        file.hunks.iter().for_each(|hunk| render_hunk(hunk, &mut text));
-    }
-    text
-}
-
-fn render_hunk(hunk: &Hunk, text: &mut String) {
-    let old = hunk.lines.iter().filter(|line| line.in_old().is_some()).count();
-    let new = hunk.lines.iter().filter(|line| line.in_new().is_some()).count();
-    let start = if old == 0 { hunk.skip } else { hunk.skip + 1 };
-    writeln!(text, "@@ -{start},{old} +{start},{new} @@").unwrap();
-    for line in &hunk.lines {
-        let (sign, content) = match line {
-            Line::Context(content) => (' ', content),
-            Line::Remove(content) => ('-', content),
-            Line::Add(content) => ('+', content),
-        };
-        text.push(sign);
-        text.push_str(content);
-        if !content.ends_with('\n') {
-            text.push_str("\n\\ No newline at end of file\n");
-        }
-    }
 }

@@ -32,7 +32,11 @@ fn a_changed_file_has_its_new_lines_and_the_others_are_as_they_were() {
     let applied = applied(diff);
     assert_eq!(applied.tree.text("Dockerfile"), Some("FROM z\nRUN b\nCMD c\n"));
     assert_eq!(applied.tree.text("src/app.txt"), tree().text("src/app.txt"));
-    assert_eq!(applied.changes, [Change::Modified("Dockerfile".to_owned())]);
+    let [change] = &applied.changes[..] else { panic!("{:?}", applied.changes) };
+    assert_eq!((change.line, &change.operation), (1, &Operation::Modify("Dockerfile".to_owned())));
+    assert_eq!(change.removed().collect::<Vec<_>>(), ["FROM a\n"]);
+    assert_eq!(change.added().collect::<Vec<_>>(), ["FROM z\n"]);
+    assert!(!change.sets_mode);
 }
 
 #[test]
@@ -98,7 +102,10 @@ rename to also empty
     assert_eq!(applied.tree, expected);
     let paths: Vec<&str> = applied.changed_paths().into_iter().collect();
     assert_eq!(paths, ["Dockerfile", "also empty", "empty", "new.txt", "src/app.txt", "src/main.txt"]);
-    assert_eq!(applied.changes[1], Change::Deleted("Dockerfile".to_owned()));
+    let operation = |path: &str| applied.change(path).map(|change| change.operation.clone());
+    assert_eq!(operation("Dockerfile"), Some(Operation::Delete("Dockerfile".to_owned())));
+    let renamed = Operation::Rename { from: "src/app.txt".to_owned(), to: "src/main.txt".to_owned() };
+    assert_eq!((operation("src/main.txt"), operation("src/app.txt")), (Some(renamed), None));
 }
 
 #[test]
@@ -123,7 +130,12 @@ fn empty_files_come_and_go_without_hunks() {
 fn a_mode_alone_counts_as_a_change() {
     let applied = applied("diff --git a/Dockerfile b/Dockerfile\nold mode 100644\nnew mode 100755\n");
     assert_eq!(applied.tree, tree());
-    assert_eq!(applied.changes, [Change::Modified("Dockerfile".to_owned())]);
+    assert_eq!(applied.changes[0].operation, Operation::Modify("Dockerfile".to_owned()));
+    assert!(applied.changes[0].sets_mode);
+    for half in ["old mode 100644", "new mode 100755"] {
+        let diff = format!("diff --git a/Dockerfile b/Dockerfile\n{half}\n");
+        assert_eq!(refused(&diff), (1, Problem::Contradiction), "{half}");
+    }
 }
 
 #[test]
@@ -257,6 +269,11 @@ fn a_file_may_occur_once_only() {
     assert_eq!(refused(&format!("{once}{once}")), (6, Problem::Twice("Dockerfile".to_owned())));
     let new = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n";
     assert_eq!(refused(&format!("{new}{new}")), (5, Problem::Twice("n".to_owned())));
+    let replaced =
+        "diff --git a/empty b/empty\ndeleted file mode 100644\n--- /dev/null\n+++ b/empty\n@@ -0,0 +1 @@\n+x\n";
+    assert_eq!(refused(replaced).1, Problem::Contradiction, "one section cannot do both");
+    let apart = replaced.replace("--- ", "diff --git a/empty b/empty\nnew file mode 100644\n--- ");
+    assert_eq!(refused(&apart), (3, Problem::Twice("empty".to_owned())));
 }
 
 #[test]

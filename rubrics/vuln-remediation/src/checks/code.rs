@@ -17,7 +17,7 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) -> (usize, usize) {
         failures.insert(Failure::CodeNotAdapted);
     }
     let (was, is) = (asked_for(&patched.case.before), asked_for(patched.project));
-    if was.difference(&is).any(|package| is_used(patched.case.task.ecosystem, package, &is, patched.tree)) {
+    if was.difference(&is).any(|package| is_used(patched.case.task.ecosystem, package, &is, &patched.applied.tree)) {
         failures.insert(Failure::RemovedPackageStillUsed);
         return (0, rules.len().max(1));
     }
@@ -26,11 +26,11 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) -> (usize, usize) {
 
 /// How many of the reference's rules for code hold.
 pub fn rules_that_hold(patched: &Patched<'_>) -> usize {
-    patched.reference.rules.code.iter().filter(|rule| holds(rule, patched.tree)).count()
+    patched.reference.rules.code.iter().filter(|rule| holds(rule, &patched.applied.tree)).count()
 }
 
 fn holds(rule: &CodeRule, tree: &Tree) -> bool {
-    let text = tree.get(&rule.path).map(String::as_str).unwrap_or_default();
+    let text = tree.text(&rule.path).unwrap_or_default();
     let missing = rule.must_contain.iter().any(|part| !text.contains(part.as_str()));
     let forbidden = rule.must_not_contain.iter().any(|part| text.contains(part.as_str()));
     !missing && !forbidden
@@ -66,7 +66,7 @@ fn is_used(ecosystem: Ecosystem, package: &str, asked_for: &BTreeSet<&str>, tree
         longer.clone().any(|other| line.contains(&format!("\"{other}\"")) || line.contains(&format!("\"{other}/")))
     };
     let uses = |text: &str| text.lines().any(|line| forms.iter().any(|form| imports(line, form)) && !by_another(line));
-    tree.iter().any(|(path, text)| is_code(path) && uses(text))
+    tree.texts().any(|(path, text)| is_code(path) && uses(text))
 }
 
 /// Whether a line contains a form that is not part of a longer word.

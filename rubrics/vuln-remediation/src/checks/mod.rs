@@ -7,17 +7,16 @@ pub mod scope;
 pub mod tests_intact;
 pub mod versions;
 
+use eval_diff::Applied;
+
 use crate::case::{Case, Reference};
-use crate::diff::Diff;
 use crate::project::Project;
-use crate::tree::Tree;
 
 /// A patched project next to the right one that it is measured against.
 #[derive(Debug, Clone, Copy)]
 pub struct Patched<'a> {
     pub case: &'a Case,
     pub reference: &'a Reference,
-    pub diff: &'a Diff,
-    pub tree: &'a Tree,
+    pub applied: &'a Applied,
     pub project: &'a Project,
 }

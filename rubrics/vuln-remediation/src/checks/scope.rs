@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use eval_diff::{Change, Operation};
+
 use super::Patched;
 use crate::case::EVIDENCE;
-use crate::diff::{FileDiff, Kind};
 use crate::failure::{Failure, Failures};
 
 /// Checks every file that the patch touches.
 pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
-    for file in &patched.diff.files {
-        if EVIDENCE.contains(&file.path.as_str()) {
+    for file in &patched.applied.changes {
+        if EVIDENCE.contains(&file.path()) {
             failures.insert(Failure::EvidenceChanged);
         } else if !is_in_scope(patched, file) {
             failures.insert(Failure::UnrelatedChange);
@@ -19,41 +20,41 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
     check_remainder(patched, failures);
 }
 
-fn is_in_scope(patched: &Patched<'_>, file: &FileDiff) -> bool {
-    let by_reference = patched.reference.diff.file(&file.path);
-    if patched.case.before.files.contains(&file.path) {
-        return file.kind == Kind::Modify
+fn is_in_scope(patched: &Patched<'_>, file: &Change) -> bool {
+    let by_reference = patched.reference.applied.change(file.path());
+    if patched.case.before.files.contains(file.path()) {
+        return matches!(file.operation, Operation::Modify(_))
             && !is_reformatted(file, by_reference)
             && !is_idle(file)
             && !drops_comment(file, by_reference);
     }
     match by_reference {
         Some(reference) => {
-            file.kind == reference.kind
+            file.operation == reference.operation
                 && churn(file) <= allowed_churn(reference)
                 && !is_reformatted(file, by_reference)
         }
-        None => patched.reference.rules.may_touch.contains(&file.path),
+        None => patched.reference.rules.may_touch.iter().any(|path| path == file.path()),
     }
 }
 
 /// Lines taken out and put in.
-fn churn(file: &FileDiff) -> usize {
+fn churn(file: &Change) -> usize {
     file.removed().count() + file.added().count()
 }
 
 /// There is more than one way to write the same change, so some more lines than the reference's are fine.
-fn allowed_churn(reference: &FileDiff) -> usize {
+fn allowed_churn(reference: &Change) -> usize {
     churn(reference) * 2 + 6
 }
 
 /// Whether a line with words in it changes in its blanks only, which the reference does not do.
-fn is_reformatted(file: &FileDiff, reference: Option<&FileDiff>) -> bool {
+fn is_reformatted(file: &Change, reference: Option<&Change>) -> bool {
     let squeezed = |line: &str| line.split_whitespace().collect::<String>();
     let added: BTreeSet<&str> = file.added().collect();
     let removed: BTreeSet<&str> = file.removed().collect();
     let rewritten: BTreeSet<String> = added.difference(&removed).map(|line| squeezed(line)).collect();
-    let by_reference: BTreeSet<&str> = reference.into_iter().flat_map(FileDiff::removed).collect();
+    let by_reference: BTreeSet<&str> = reference.into_iter().flat_map(Change::removed).collect();
     removed.difference(&added).any(|line| {
         let has_words = line.contains(|c: char| c.is_alphanumeric());
         has_words && !by_reference.contains(line) && rewritten.contains(&squeezed(line))
@@ -61,12 +62,12 @@ fn is_reformatted(file: &FileDiff, reference: Option<&FileDiff>) -> bool {
 }
 
 /// Whether nothing but blank lines and comments change.
-fn is_idle(file: &FileDiff) -> bool {
+fn is_idle(file: &Change) -> bool {
     file.added().chain(file.removed()).all(|line| line.trim().is_empty() || is_comment(line))
 }
 
 /// Whether a comment goes that the reference leaves. One that says who asks for a package follows from the tree.
-fn drops_comment(file: &FileDiff, reference: Option<&FileDiff>) -> bool {
+fn drops_comment(file: &Change, reference: Option<&Change>) -> bool {
     let added: BTreeSet<&str> = file.added().map(str::trim).collect();
     let stays = |line: &str| added.contains(line.trim());
     let by_reference = |line: &str| reference.is_some_and(|reference| reference.removed().any(|r| r == line));
@@ -98,13 +99,12 @@ fn check_remainder(patched: &Patched<'_>, failures: &mut Failures) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff;
 
-    fn file(hunk: &str) -> FileDiff {
-        let removed = hunk.lines().filter(|line| !line.starts_with('+')).count();
-        let added = hunk.lines().filter(|line| !line.starts_with('-')).count();
-        let text = format!("--- a/x\n+++ b/x\n@@ -1,{removed} +1,{added} @@\n{hunk}");
-        diff::parse(&text).unwrap().files.remove(0)
+    fn file(hunk: &str) -> Change {
+        let old: String = hunk.split_inclusive('\n').filter_map(|line| line.strip_prefix('-')).collect();
+        let (removed, added) = (old.lines().count(), hunk.lines().filter(|line| line.starts_with('+')).count());
+        let diff = format!("--- a/x\n+++ b/x\n@@ -{},{removed} +1,{added} @@\n{hunk}", removed.min(1));
+        eval_diff::apply(&[("x", old)].into(), &diff).unwrap().changes.remove(0)
     }
 
     #[test]

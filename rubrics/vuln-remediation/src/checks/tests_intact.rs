@@ -10,20 +10,20 @@ use crate::tree::{Tree, file_name};
 
 /// Compares the tests of the input with those of the patched project.
 pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
-    let before = &patched.case.input;
-    for (path, text) in before.iter().filter(|(path, text)| has_tests(path, text)) {
-        match patched.tree.get(path) {
-            None if patched.reference.tree.contains_key(path) => {
+    let (before, wanted) = (&patched.case.input, &patched.reference.applied.tree);
+    for (path, text) in before.texts().filter(|(path, text)| has_tests(path, text)) {
+        match patched.applied.tree.text(path) {
+            None if wanted.contains(path) => {
                 failures.insert(Failure::TestDeleted);
             }
             None => {}
-            Some(after) if is_weaker(text, after, patched.reference.tree.get(path).map_or("", String::as_str)) => {
+            Some(after) if is_weaker(text, after, wanted.text(path).unwrap_or_default()) => {
                 failures.insert(Failure::TestWeakened);
             }
             Some(_) => {}
         }
     }
-    if skips_whole_suite(before, patched.tree) {
+    if skips_whole_suite(before, &patched.applied.tree) {
         failures.insert(Failure::TestWeakened);
     }
 }
@@ -88,7 +88,7 @@ fn skips(text: &str) -> usize {
 /// outside the scope; the one that hides inside a manifest is the test command itself.
 fn skips_whole_suite(before: &Tree, after: &Tree) -> bool {
     let command = |tree: &Tree| {
-        let manifest: Option<serde_json::Value> = serde_json::from_str(tree.get("package.json")?).ok();
+        let manifest: Option<serde_json::Value> = serde_json::from_str(tree.text("package.json")?).ok();
         manifest.and_then(|manifest| manifest.pointer("/scripts/test").cloned())
     };
     command(before).is_some() && command(before) != command(after)

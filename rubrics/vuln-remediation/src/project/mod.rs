@@ -109,5 +109,5 @@ impl ProjectError {
 }
 
 fn required<'a>(tree: &'a Tree, path: &str) -> Result<&'a str, ProjectError> {
-    tree.get(path).map(String::as_str).ok_or_else(|| ProjectError::Missing { path: path.to_owned() })
+    tree.text(path).ok_or_else(|| ProjectError::Missing { path: path.to_owned() })
 }

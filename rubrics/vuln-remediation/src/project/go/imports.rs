@@ -8,7 +8,7 @@ use crate::tree::Tree;
 use crate::version::Version;
 
 pub(super) fn check(go_mod: &GoMod, selected: &BTreeMap<String, Version>, tree: &Tree, project: &mut Project) {
-    let sources = tree.iter().filter(|(path, _)| path.ends_with(".go"));
+    let sources = tree.texts().filter(|(path, _)| path.ends_with(".go"));
     let imported: BTreeSet<&str> = sources.flat_map(|(_, text)| imports(text)).collect();
     let within = |import: &str, module: &str| {
         import.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

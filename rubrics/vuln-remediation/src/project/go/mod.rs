@@ -26,7 +26,7 @@ const STDLIB: &str = "stdlib";
 pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectError> {
     let go_mod = GoMod::parse(MOD, required(tree, MOD)?)?;
     // A project may do without sums; one that has them must have them all.
-    let go_sum = tree.get(SUM).map(|text| GoSum::parse(SUM, text)).transpose()?;
+    let go_sum = tree.text(SUM).map(|text| GoSum::parse(SUM, text)).transpose()?;
     let mut project = Project::default();
     project.files.extend([MOD.to_owned(), SUM.to_owned()]);
     list_requests(&go_mod, &mut project);

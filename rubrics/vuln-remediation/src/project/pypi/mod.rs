@@ -40,7 +40,7 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
     let mut files = Files::default();
     read_pyproject(tree, &mut files, &mut project)?;
     read_requirements(tree, &mut files, &mut project)?;
-    if let Some(text) = tree.get(UV_LOCK) {
+    if let Some(text) = tree.text(UV_LOCK) {
         uv::read(UV_LOCK, text, &mut files, &mut project)?;
     }
     if files.manifest.is_empty() && files.pins.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
 }
 
 fn read_pyproject(tree: &Tree, files: &mut Files, project: &mut Project) -> Result<(), ProjectError> {
-    let Some(text) = tree.get(PYPROJECT) else { return Ok(()) };
+    let Some(text) = tree.text(PYPROJECT) else { return Ok(()) };
     let mut table: Table =
         toml::from_str(text).map_err(|error| ProjectError::unreadable(PYPROJECT, error.message()))?;
     project.files.insert(PYPROJECT.to_owned());
@@ -90,19 +90,19 @@ fn take_groups(table: &mut Table) -> Result<Vec<(String, Vec<String>)>, ProjectE
 fn read_requirements(tree: &Tree, files: &mut Files, project: &mut Project) -> Result<(), ProjectError> {
     let is_list = |name: &str| name.starts_with("requirements") && (name.ends_with(".txt") || name.ends_with(".in"));
     let mut pinned = Vec::new();
-    for (path, text) in tree {
+    for (path, text) in tree.texts() {
         let name = file_name(path);
         let is_constraints = name.starts_with("constraints") && name.ends_with(".txt");
         if !is_list(name) && !is_constraints {
             continue;
         }
         let read = lines::read(path, text)?;
-        project.files.insert(path.clone());
-        project.remainder.insert(path.clone(), read.rest);
+        project.files.insert(path.to_owned());
+        project.remainder.insert(path.to_owned(), read.rest);
         if is_constraints {
             files.constraints.extend(read.lines);
         } else if name.ends_with(".txt") && read.lines.iter().all(Line::is_pin) {
-            pinned.push((path.clone(), read.lines));
+            pinned.push((path.to_owned(), read.lines));
         } else {
             files.manifest.extend(read.lines.into_iter().map(|line| (format!("{path}/{}", line.name), line)));
         }
