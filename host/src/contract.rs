@@ -167,19 +167,39 @@ pub struct CapturedStream {
     pub dropped_bytes: u64,
 }
 
+impl RubricFault {
+    /// Whether all that was seen of the guest up to this fault is the same on every machine. A deadline comes when it comes,
+    /// and how deep a stack is depends on the size of compiled frames.
+    pub(crate) const fn is_repeatable(&self) -> bool {
+        !matches!(self, Self::Timeout | Self::Trap(TrapKind::StackOverflow))
+    }
+}
+
 /// Everything one call of a rubric left behind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scored {
     pub result: Result<RawScore, RubricFault>,
-    /// Unknown after a timeout: the counter is not written back then.
+    /// Unknown after a fault that is not repeatable, as the peak is.
     pub fuel_used: Option<u64>,
-    pub peak_memory_bytes: u64,
+    pub peak_memory_bytes: Option<u64>,
     pub stdout: CapturedStream,
     pub stderr: CapturedStream,
 }
 
+/// This machine could not run a rubric. That says nothing of the rubric or the case, so it must never become a score: a run
+/// that meets it has no result.
+#[derive(Debug, thiserror::Error)]
+#[error("this machine could not run the rubric: it may lack memory, or a limit (`ulimit -a`) may be too low")]
+pub struct RunnerError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+impl RunnerError {
+    pub(crate) fn new(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(cause.into())
+    }
+}
+
 /// The seam in front of the sandbox. A stronger isolation later implements this; the score's shape does not change with it.
 pub trait RubricRunner: Sync {
-    /// Scores one case in isolation. Never fails as a whole: whatever the guest does is a fault of that case.
-    fn score(&self, request: &ScoreRequest<'_>) -> Scored;
+    /// Scores one case in isolation. Whatever the guest does is a fault of that case; only the machine can fail as a whole.
+    fn score(&self, request: &ScoreRequest<'_>) -> Result<Scored, RunnerError>;
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use crate::chain::Position;
-use crate::contract::RubricRunner;
+use crate::contract::{RubricRunner, RunnerError};
 use crate::event::{Event, Recorded};
 use crate::ids::{CaseId, Digest};
 use crate::live_run::LiveRunError;
@@ -50,6 +50,12 @@ pub(crate) enum EvaluateError {
     Live(LiveRunError),
     #[error("the evidence could not be kept")]
     Keep(#[source] KeepObjectError),
+    #[error("`{case_id}` could not be scored, so there is no result")]
+    Runner {
+        case_id: CaseId,
+        #[source]
+        error: RunnerError,
+    },
     #[error(transparent)]
     Append(AppendError),
 }
@@ -71,6 +77,7 @@ pub(crate) fn evaluate(
         run_cases(plan, runner, &intake, emit).map_err(|error| match error {
             RunCasesError::Keep(error) => EvaluateError::Keep(error),
             RunCasesError::Live(error) => EvaluateError::Live(error),
+            RunCasesError::Runner { case_id, error } => EvaluateError::Runner { case_id, error },
         })?;
     let facts = RunFacts {
         selection: Selection {
@@ -115,6 +122,7 @@ pub(crate) fn answer_shard(
     match run_cases(plan, runner, &NoStore, emit) {
         Ok(_) => Ok(()),
         Err(RunCasesError::Live(error)) => Err(EvaluateError::Live(error)),
+        Err(RunCasesError::Runner { case_id, error }) => Err(EvaluateError::Runner { case_id, error }),
         Err(RunCasesError::Keep(never)) => match never {},
     }
 }

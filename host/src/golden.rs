@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::contract::{Meter, RubricRunner, ScoreRequest};
+use crate::contract::{Meter, RubricRunner, RunnerError, ScoreRequest};
 use crate::files::{FileError, Folder, MOST_FILE_BYTES};
 use crate::json;
 use crate::score::{BenchScore, CaseFault};
@@ -61,7 +61,7 @@ pub(crate) struct GoldenResult {
     /// The whole failure mode, for people, when it was a fault.
     pub(crate) fault: Option<String>,
     pub(crate) fuel_used: Option<u64>,
-    pub(crate) peak_memory_bytes: u64,
+    pub(crate) peak_memory_bytes: Option<u64>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +144,7 @@ pub(crate) fn run_golden(
     staged: &StagedCase,
     runner: &dyn RubricRunner,
     block: &BTreeSet<String>,
-) -> GoldenResult {
+) -> Result<GoldenResult, RunnerError> {
     let meter = Meter::default();
     let scored = runner.score(&ScoreRequest {
         case: &staged.case,
@@ -152,7 +152,7 @@ pub(crate) fn run_golden(
         files: &staged.files,
         output_json: &test.output_json,
         meter,
-    });
+    })?;
     let admitted = scored.result.and_then(|raw| BenchScore::admit(raw, meter, block)).map_err(CaseFault::Rubric);
     let (came, fault) = match admitted {
         Ok(score) => {
@@ -161,5 +161,5 @@ pub(crate) fn run_golden(
         }
         Err(fault) => (Outcome::Fault(fault.name().to_owned()), Some(fault.to_string())),
     };
-    GoldenResult { came, fault, fuel_used: scored.fuel_used, peak_memory_bytes: scored.peak_memory_bytes }
+    Ok(GoldenResult { came, fault, fuel_used: scored.fuel_used, peak_memory_bytes: scored.peak_memory_bytes })
 }

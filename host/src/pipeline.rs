@@ -14,7 +14,7 @@ use std::thread;
 use jiff::civil::Date;
 
 use crate::bench::{Bench, CaseFolder};
-use crate::contract::{CapturedStream, RubricRunner, ScoreRequest, Scored};
+use crate::contract::{CapturedStream, RubricFault, RubricRunner, RunnerError, ScoreRequest, Scored, TrapKind};
 use crate::event::Event;
 use crate::files::Folder;
 use crate::ids::{CaseId, Digest};
@@ -108,6 +108,11 @@ pub(crate) enum RunCasesError<E> {
     /// Evidence cannot be kept: without evidence there is no result.
     Keep(E),
     Live(LiveRunError),
+    /// A case could not be scored here: what this machine lacks is no fault of the case.
+    Runner {
+        case_id: CaseId,
+        error: RunnerError,
+    },
 }
 
 /// Runs every selected case.
@@ -236,7 +241,7 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
         };
         let tell = self.plan.tell_answers;
         let answer = tell.then(|| StoredAnswer::new(&staged.case.case_id, staged.case_digest, &sourced));
-        let (finished, output_digest) = self.score_and_keep(&staged, &sourced).map_err(RunCasesError::Keep)?;
+        let (finished, output_digest) = self.score_and_keep(&staged, &sourced)?;
         let evidence = CaseEvidence {
             case_digest: staged.case_digest,
             cassette_digest: sourced.cassette.as_ref().map(|cassette| cassette.digest),
@@ -251,14 +256,18 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
         &self,
         staged: &StagedCase,
         sourced: &Sourced,
-    ) -> Result<(FinishedCase, Option<Digest>), S::Error> {
+    ) -> Result<(FinishedCase, Option<Digest>), RunCasesError<S::Error>> {
         for bytes in staged.files.values() {
-            self.sink.keep(bytes)?;
+            self.keep(bytes)?;
         }
-        self.sink.keep(&staged.manifest)?;
+        self.keep(&staged.manifest)?;
         let finished = self.score(staged, sourced)?;
         let output = sourced.answer.output.as_ref().ok();
-        Ok((finished, output.map(|json| self.sink.keep(json.as_bytes())).transpose()?))
+        Ok((finished, output.map(|json| self.keep(json.as_bytes())).transpose()?))
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Result<Digest, RunCasesError<S::Error>> {
+        self.sink.keep(bytes).map_err(RunCasesError::Keep)
     }
 
     fn answer(&self, index: usize, folder: &CaseFolder, staged: &StagedCase) -> Result<Sourced, NoAnswer> {
@@ -307,26 +316,28 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
         }
     }
 
-    fn score(&self, staged: &StagedCase, sourced: &Sourced) -> Result<FinishedCase, S::Error> {
+    fn score(&self, staged: &StagedCase, sourced: &Sourced) -> Result<FinishedCase, RunCasesError<S::Error>> {
         let meter = sourced.answer.meter;
         let block = &self.plan.bench.registration.block_modes;
         let (verdict, scored) = match &sourced.answer.output {
             Ok(output_json) => {
-                let scored = self.runner.score(&ScoreRequest {
+                let request = ScoreRequest {
                     case: &staged.case,
                     case_digest: staged.case_digest,
                     files: &staged.files,
                     output_json,
                     meter,
-                });
+                };
+                let failed = |error| RunCasesError::Runner { case_id: staged.case.case_id.clone(), error };
+                let scored = self.runner.score(&request).map_err(failed)?;
                 let verdict = scored.result.clone().and_then(|raw| BenchScore::admit(raw, meter, block));
                 (verdict.map_err(CaseFault::Rubric), Some(scored))
             }
             Err(fault) => (Err(fault.clone()), None),
         };
-        let logs_digest = scored.as_ref().and_then(log_object).map(|log| self.sink.keep(&log)).transpose()?;
+        let logs_digest = scored.as_ref().and_then(log_object).map(|log| self.keep(&log)).transpose()?;
         let agent_log = agent_log_object(&sourced.answer);
-        let agent_log_digest = agent_log.map(|log| self.sink.keep(&log)).transpose()?;
+        let agent_log_digest = agent_log.map(|log| self.keep(&log)).transpose()?;
         // What a cassette cost was paid when it was made.
         let (spent_usd, recorded_usd) =
             if sourced.cassette.is_some() { (0.0, meter.cost_usd) } else { (meter.cost_usd, 0.0) };
@@ -340,7 +351,7 @@ impl<S: ObjectSink> CaseWorker<'_, S> {
                 outcome,
                 score,
                 fuel_used: scored.as_ref().and_then(|scored| scored.fuel_used),
-                peak_memory_bytes: scored.as_ref().map(|scored| scored.peak_memory_bytes),
+                peak_memory_bytes: scored.as_ref().and_then(|scored| scored.peak_memory_bytes),
                 logs_digest,
                 agent_log_digest,
                 cost_is_estimate: sourced.answer.cost_is_estimate,
@@ -369,8 +380,12 @@ fn check_cassette(cassette: Cassette, pin: Option<Digest>, strict: bool, staged:
     Sourced { answer, cassette: Some(CassetteOrigin { digest, sut, kind }), warnings }
 }
 
-/// What a rubric wrote, as one object: a header per stream that says how much was kept and how much was cut off.
+/// What a rubric wrote, as one object: a header per stream that says how much was kept and how much was cut off. How much a
+/// guest wrote before its stack was full depends on the machine, and a replay would find other words.
 pub(crate) fn log_object(scored: &Scored) -> Option<Vec<u8>> {
+    if let Err(RubricFault::Trap(TrapKind::StackOverflow)) = scored.result {
+        return None;
+    }
     streams_object(&[("stdout", &scored.stdout), ("stderr", &scored.stderr)])
 }
 

@@ -7,7 +7,7 @@ use super::{EvalRunRecord, Mode, OutputKind, SCHEMA_VERSION, Sut};
 use crate::chain::Position;
 use crate::contract::{
     BenchCase, CapturedStream, CaseFiles, Difficulty, Disposition, Meter, RawScore, RubricFault, RubricRunner,
-    ScoreRequest, Scored, Source,
+    RunnerError, ScoreRequest, Scored, Source,
 };
 use crate::ids::{CaseId, Digest, RecordHash};
 use crate::pipeline::log_object;
@@ -133,7 +133,7 @@ fn staged_case(id: &CaseId) -> StagedCase {
 pub(crate) struct Grader;
 
 impl RubricRunner for Grader {
-    fn score(&self, request: &ScoreRequest<'_>) -> Scored {
+    fn score(&self, request: &ScoreRequest<'_>) -> Result<Scored, RunnerError> {
         let label =
             request.output_json.rsplit_once(' ').and_then(|(_, rest)| rest.trim_end_matches("\"}").parse().ok());
         let result = match label {
@@ -142,7 +142,7 @@ impl RubricRunner for Grader {
         };
         let stdout = CapturedStream { kept: b"graded".to_vec(), dropped_bytes: 0 };
         let stderr = CapturedStream::default();
-        Scored { result, fuel_used: Some(12_345), peak_memory_bytes: 65_536, stdout, stderr }
+        Ok(Scored { result, fuel_used: Some(12_345), peak_memory_bytes: Some(65_536), stdout, stderr })
     }
 }
 
@@ -166,7 +166,7 @@ fn finished(id: &CaseId, output_json: &str, add: &mut dyn FnMut(Vec<u8>) -> Dige
         output_json,
         meter: METER,
     };
-    let scored = Grader.score(&request);
+    let scored = Grader.score(&request).expect("it never fails");
     let logs_digest = log_object(&scored).map(add);
     let raw = scored.result.expect("a label");
     FinishedCase {
@@ -175,7 +175,7 @@ fn finished(id: &CaseId, output_json: &str, add: &mut dyn FnMut(Vec<u8>) -> Dige
             outcome: OutcomeClass::Scored,
             score: BenchScore::admit(raw, METER, &BTreeSet::new()).expect("admissible"),
             fuel_used: scored.fuel_used,
-            peak_memory_bytes: Some(scored.peak_memory_bytes),
+            peak_memory_bytes: scored.peak_memory_bytes,
             logs_digest,
             agent_log_digest: None,
             cost_is_estimate: false,

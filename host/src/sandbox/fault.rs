@@ -1,7 +1,8 @@
 //! Why a call ended early, by the type of the cause and never by its text.
 //!
 //! Host functions end a guest with a [`HostFault`]; wasmtime ends it with a `Trap` or, for values that it could not read from
-//! the guest's memory, with an error that has no public type. Those last ones are told apart by where they arose.
+//! the guest's memory, with an error that has no public type. Those last ones are told apart by where they arose. What this
+//! machine could not give is no fault at all: it would be another one tomorrow, and evidence must not hold it.
 
 use wasmtime::Trap;
 use wasmtime::component::ResourceTableError;
@@ -17,6 +18,8 @@ pub(super) enum HostFault {
     TooMuchTime,
     #[error("the limit of linear memory or tables")]
     MemoryExhausted,
+    #[error("this machine has not the memory that the limits allow a rubric")]
+    NoMemory,
     #[error("a call to exit")]
     Exit,
     #[error("too many random bytes in one call")]
@@ -29,43 +32,46 @@ pub(super) enum HostFault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Before any code of the guest ran: its memories, tables and instances were being made.
-    Instantiating,
-    /// While the guest ran, in its own code or in a host call.
+    Allocating,
+    /// While the guest ran, in its own code or in a host call; start functions run while instances are being made.
     Running,
     /// After `score` had returned, while its result was being read.
     Returned,
 }
 
-/// The fault that an error stands for.
-pub(super) fn classify(error: &wasmtime::Error, stage: Stage) -> RubricFault {
+/// The fault that an error stands for; `None` when the machine failed and not the rubric.
+pub(super) fn classify(error: &wasmtime::Error, stage: Stage) -> Option<RubricFault> {
     if let Some(fault) = error.downcast_ref::<HostFault>() {
         return from_host(*fault);
     }
     if let Some(trap) = error.downcast_ref::<Trap>() {
-        return from_trap(*trap, stage);
+        return Some(from_trap(*trap, stage));
     }
     if let Some(error) = error.downcast_ref::<ResourceTableError>() {
-        return RubricFault::Trap(match error {
+        return Some(RubricFault::Trap(match error {
             ResourceTableError::Full => TrapKind::ResourceLimit,
             _ => TrapKind::BadHandle,
-        });
+        }));
     }
     match stage {
-        Stage::Instantiating => RubricFault::MemoryExhausted,
-        Stage::Running => RubricFault::Trap(TrapKind::BadArgument),
-        Stage::Returned => unreadable_result(),
+        // What a rubric may have is counted at load and by the limiter, whose refusals have a type.
+        Stage::Allocating => None,
+        Stage::Running => Some(RubricFault::Trap(TrapKind::BadArgument)),
+        Stage::Returned => Some(unreadable_result()),
     }
 }
 
-fn from_host(fault: HostFault) -> RubricFault {
-    RubricFault::Trap(match fault {
-        HostFault::MemoryExhausted => return RubricFault::MemoryExhausted,
+fn from_host(fault: HostFault) -> Option<RubricFault> {
+    let kind = match fault {
+        HostFault::NoMemory => return None,
+        HostFault::MemoryExhausted => return Some(RubricFault::MemoryExhausted),
         HostFault::Deadlock => TrapKind::Deadlock,
         HostFault::TooMuchTime => TrapKind::TooMuchTime,
         HostFault::Exit => TrapKind::Exit,
         HostFault::RandomLimit => TrapKind::RandomLimit,
         HostFault::BadArgument => TrapKind::BadArgument,
-    })
+    };
+    Some(RubricFault::Trap(kind))
 }
 
 fn from_trap(trap: Trap, stage: Stage) -> RubricFault {
@@ -92,10 +98,4 @@ fn unreadable_result() -> RubricFault {
         field: "result",
         why: format!("not a value of its type, or larger than {} bytes", super::runner::RESULT_BYTES_MAX),
     }
-}
-
-/// Whether the fuel used up to this fault is the same on every machine. A deadline comes when it comes, and wasmtime does not
-/// write the counter back for it; how deep a stack is depends on the size of compiled frames.
-pub(super) fn has_exact_fuel(fault: &RubricFault) -> bool {
-    !matches!(fault, RubricFault::Timeout | RubricFault::Trap(TrapKind::StackOverflow))
 }

@@ -34,6 +34,8 @@ pub(super) struct Guest {
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
     pub(super) memory: MemoryLimiter,
+    /// Whether any code of the guest was entered.
+    pub(super) was_entered: bool,
     /// Fuel that host calls have cost and that the store has not been charged yet.
     unpaid_fuel: u64,
 }
@@ -50,6 +52,7 @@ impl Guest {
             stdout: Capture::keeping(limits.output_bytes()),
             stderr: Capture::keeping(limits.output_bytes()),
             memory: MemoryLimiter::new(limits.memory_bytes()),
+            was_entered: false,
             unpaid_fuel: 0,
         }
     }
@@ -119,8 +122,8 @@ impl ResourceLimiter for MemoryLimiter {
     }
 
     /// The host could not give what the limit allows. That depends on the machine, so the guest must not see it.
-    fn memory_grow_failed(&mut self, _error: wasmtime::Error) -> wasmtime::Result<()> {
-        Err(HostFault::MemoryExhausted.into())
+    fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
+        Err(error.context(HostFault::NoMemory))
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
@@ -132,8 +135,8 @@ impl ResourceLimiter for MemoryLimiter {
         Ok(true)
     }
 
-    fn table_grow_failed(&mut self, _error: wasmtime::Error) -> wasmtime::Result<()> {
-        Err(HostFault::MemoryExhausted.into())
+    fn table_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
+        Err(error.context(HostFault::NoMemory))
     }
 
     fn instances(&self) -> usize {

@@ -7,6 +7,7 @@ use wasmtime::{Engine, Precompiled};
 
 use super::engine;
 use super::grants::{self, Grant, InterfaceName, Refusal, SCORING, Version};
+use super::weight::{TooHeavy, Weight};
 use crate::ids::Digest;
 
 /// A component larger than this is refused before it is looked at.
@@ -45,12 +46,16 @@ pub enum NotARubric {
         "this is code that wasmtime has compiled already, which cannot be checked: give the component it was made from"
     )]
     Precompiled,
-    #[error("this is not a WebAssembly component")]
+    #[error(
+        "this is not a WebAssembly component: build with `cargo build --target wasm32-wasip2` or `cargo component build`"
+    )]
     NotWasm,
     #[error(
         "the component is damaged or uses a WebAssembly proposal that no rubric needs: {reason} (at offset {offset:#x})"
     )]
     Invalid { reason: String, offset: u64 },
+    #[error("the component would cost too much to compile ({0}): split what is large, and build it for release")]
+    TooHeavy(TooHeavy),
     #[error("{}", ungranted(imports))]
     Ungranted { imports: Vec<(String, Refusal)> },
     #[error(
@@ -59,7 +64,8 @@ pub enum NotARubric {
     )]
     OtherVersion { found: Version },
     #[error(
-        "the component does not implement the world `eval-host:rubric/rubric@0.1.0`: it exports {}, not `{SCORING}`",
+        "the component does not implement the world `eval-host:rubric/rubric@0.1.0`: it exports {}, not `{SCORING}`; \
+         build it against this host's `wit/rubric.wit`",
         listed(exports)
     )]
     OtherWorld { exports: Vec<String> },
@@ -164,12 +170,15 @@ fn invalid(error: &wasmparser::BinaryReaderError) -> NotARubric {
     NotARubric::Invalid { reason: error.message().to_owned(), offset: error.offset() as u64 }
 }
 
-/// Validates the whole component, and notes the imports and exports of its outermost level.
+/// Validates and weighs the whole component, and notes the imports and exports of its outermost level.
 fn read(bytes: &[u8], inspection: &mut Inspection) -> Result<(), NotARubric> {
     Validator::new_with_features(engine::features()).validate_all(bytes).map_err(|error| invalid(&error))?;
-    let mut depth = 0_u32;
+    let mut weight = Weight::default();
+    let mut depth = 0_u64;
     for payload in Parser::new(0).parse_all(bytes) {
-        match payload.map_err(|error| invalid(&error))? {
+        let payload = payload.map_err(|error| invalid(&error))?;
+        weight.add(&payload, depth).map_err(|error| invalid(&error))?.map_err(NotARubric::TooHeavy)?;
+        match payload {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             payload if depth == 0 => note(&payload, inspection).map_err(|error| invalid(&error))?,

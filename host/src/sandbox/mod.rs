@@ -23,6 +23,7 @@ mod scratch;
 mod slots;
 mod ticker;
 mod wasi;
+mod weight;
 
 use std::fmt;
 use std::io;
@@ -46,7 +47,8 @@ pub use self::grants::{Grant, Refusal, Version};
 pub use self::inspect::{BinaryKind, Import, Inspection, MOST_COMPONENT_BYTES, NotARubric, inspect};
 pub use self::limits::{LimitError, Limits, RawLimits};
 pub use self::runner::PreparedRubric;
-pub use self::scratch::ScratchEntry;
+pub use self::scratch::{ScratchEntry, ScratchTree};
+pub use self::weight::TooHeavy;
 
 /// What wasmtime makes of `wit/rubric.wit`. These types stay in this module.
 mod bindings {
@@ -86,9 +88,12 @@ pub enum SandboxError {
 pub enum LoadRubricError {
     #[error(transparent)]
     NotARubric(#[from] NotARubric),
-    #[error("the component does not compile")]
+    #[error("the component does not compile: it needs more than this host gives a rubric, or wasmtime cannot take it")]
     Compile(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("the component's imports or its `score` have other types than `eval-host:rubric@0.1.0` and WASI 0.2 say")]
+    #[error(
+        "the component's imports or its `score` have other types than `eval-host:rubric@0.1.0` and WASI 0.2 say: build \
+         it against this host's `wit/rubric.wit`"
+    )]
     Types(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 

@@ -1,7 +1,6 @@
 //! One call of a rubric: a fresh store from a prepared component, every limit armed before its first instruction, and one
 //! plain answer whatever happens.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,10 +11,12 @@ use super::bindings::{Rubric as Instance, RubricPre};
 use super::fault::{self, Stage};
 use super::guest::Guest;
 use super::limits::Limits;
-use super::scratch::{Scratch, ScratchEntry};
+use super::scratch::{Scratch, ScratchTree};
 use super::slots::Slots;
 use super::ticker;
-use crate::contract::{Difficulty, Disposition, RawScore, RubricFault, RubricRunner, ScoreRequest, Scored, Source};
+use crate::contract::{
+    Difficulty, Disposition, RawScore, RubricFault, RubricRunner, RunnerError, ScoreRequest, Scored, Source,
+};
 use crate::ids::Digest;
 
 /// The most bytes that a guest can hand over in one call or in its result.
@@ -49,8 +50,8 @@ impl fmt::Debug for PreparedRubric {
 }
 
 impl RubricRunner for PreparedRubric {
-    fn score(&self, request: &ScoreRequest<'_>) -> Scored {
-        self.run(request).0
+    fn score(&self, request: &ScoreRequest<'_>) -> Result<Scored, RunnerError> {
+        self.run(request).map(|(scored, _)| scored)
     }
 }
 
@@ -64,28 +65,31 @@ impl PreparedRubric {
     }
 
     /// Scores a case and hands back what its scratch directory held at the end, for the rubric's author.
-    pub fn score_keeping_scratch(&self, request: &ScoreRequest<'_>) -> (Scored, BTreeMap<String, ScratchEntry>) {
-        let (scored, scratch) = self.run(request);
-        (scored, scratch.export())
+    pub fn score_keeping_scratch(&self, request: &ScoreRequest<'_>) -> Result<(Scored, ScratchTree), RunnerError> {
+        self.run(request).map(|(scored, scratch)| (scored, scratch.export()))
     }
 
-    fn run(&self, request: &ScoreRequest<'_>) -> (Scored, Scratch) {
+    fn run(&self, request: &ScoreRequest<'_>) -> Result<(Scored, Scratch), RunnerError> {
         let _slot = self.slots.take();
         let mut store = self.store(request);
         let (result, fuel_left) = match self.call(&mut store, request) {
             Ok(answer) => (answer, fuel_left(&store)),
-            Err(failure) => (Err(fault::classify(&failure.error, failure.stage)), failure.fuel_left),
+            Err(Failure { error, stage, fuel_left }) => match fault::classify(&error, stage) {
+                Some(fault) => (Err(fault), fuel_left),
+                None => return Err(RunnerError::new(error)),
+            },
         };
+        let is_repeatable = result.as_ref().err().is_none_or(RubricFault::is_repeatable);
         let fuel_used = self.fuel_used(&result, fuel_left);
         let guest = store.into_data();
         let scored = Scored {
             result,
-            fuel_used,
-            peak_memory_bytes: guest.memory.peak_bytes(),
+            fuel_used: is_repeatable.then_some(fuel_used),
+            peak_memory_bytes: is_repeatable.then(|| guest.memory.peak_bytes()),
             stdout: guest.stdout.into_stream(),
             stderr: guest.stderr.into_stream(),
         };
-        (scored, guest.scratch)
+        Ok((scored, guest.scratch))
     }
 
     /// A store with every limit armed, the clock last.
@@ -95,7 +99,7 @@ impl PreparedRubric {
         store.limiter(|guest| &mut guest.memory);
         store.set_hostcall_fuel(RESULT_BYTES_MAX);
         store.set_max_component_handles(HANDLES_MAX);
-        store.call_hook(charge_host_call);
+        store.call_hook(on_crossing);
         store.set_fuel(self.limits.fuel()).expect("our engines count fuel");
         store.epoch_deadline_trap();
         store.set_epoch_deadline(ticker::ticks(self.limits.wall_clock()));
@@ -109,7 +113,10 @@ impl PreparedRubric {
     ) -> Result<Result<RawScore, RubricFault>, Failure> {
         let instance = match self.instance.instantiate(&mut *store) {
             Ok(instance) => instance,
-            Err(error) => return Err(Failure { error, stage: Stage::Instantiating, fuel_left: fuel_left(store) }),
+            Err(error) => {
+                let stage = if store.data().was_entered { Stage::Running } else { Stage::Allocating };
+                return Err(Failure { error, stage, fuel_left: fuel_left(store) });
+            }
         };
         match call_score(&instance, store, request) {
             Ok(answer) => Ok(answer.map(raw_score).map_err(rubric_error)),
@@ -120,11 +127,10 @@ impl PreparedRubric {
         }
     }
 
-    fn fuel_used(&self, result: &Result<RawScore, RubricFault>, fuel_left: u64) -> Option<u64> {
+    fn fuel_used(&self, result: &Result<RawScore, RubricFault>, fuel_left: u64) -> u64 {
         match result {
-            Err(RubricFault::FuelExhausted) => Some(self.limits.fuel()),
-            Err(fault) if !fault::has_exact_fuel(fault) => None,
-            _ => Some(self.limits.fuel() - fuel_left),
+            Err(RubricFault::FuelExhausted) => self.limits.fuel(),
+            _ => self.limits.fuel() - fuel_left,
         }
     }
 }
@@ -153,12 +159,21 @@ fn call_score(
     instance.eval_host_rubric_scoring().call_score(store, case, output)
 }
 
+/// What happens between host and guest.
+fn on_crossing(mut store: StoreContextMut<'_, Guest>, hook: CallHook) -> wasmtime::Result<()> {
+    match hook {
+        CallHook::CallingWasm => {
+            store.data_mut().was_entered = true;
+            Ok(())
+        }
+        CallHook::ReturningFromHost => charge_host_call(store),
+        CallHook::CallingHost | CallHook::ReturningFromWasm => Ok(()),
+    }
+}
+
 /// Charges a host call to the guest's fuel before the guest runs on. Only there is the counter both written back by the
 /// guest's code and read again by it.
-fn charge_host_call(mut store: StoreContextMut<'_, Guest>, hook: CallHook) -> wasmtime::Result<()> {
-    if !matches!(hook, CallHook::ReturningFromHost) {
-        return Ok(());
-    }
+fn charge_host_call(mut store: StoreContextMut<'_, Guest>) -> wasmtime::Result<()> {
     let unpaid = store.data_mut().take_unpaid_fuel();
     if unpaid == 0 {
         return Ok(());

@@ -15,7 +15,7 @@ use super::finding::{Finding, Problem, State};
 use super::walk::Verification;
 use crate::bench::Registration;
 use crate::chain::Link;
-use crate::contract::{Meter, RubricRunner, ScoreRequest};
+use crate::contract::{Meter, RubricRunner, RunnerError, ScoreRequest};
 use crate::ids::{CaseId, Digest};
 use crate::pipeline::log_object;
 use crate::record::{RecordedRun, RecordedScore};
@@ -78,6 +78,8 @@ pub(crate) enum ReplayProblem {
     Limits(#[source] LimitError),
     #[error("its rubric does not load")]
     Rubric(#[source] Box<dyn Error + Send + Sync>),
+    #[error("its rubric could not be run")]
+    Runner(#[source] RunnerError),
 }
 
 impl ReplayProblem {
@@ -85,7 +87,7 @@ impl ReplayProblem {
         let missing =
             |error: &ReadObjectError| matches!(error, ReadObjectError::Missing { .. } | ReadObjectError::Io { .. });
         match self {
-            Self::Limits(_) | Self::Rubric(_) => State::Unverifiable,
+            Self::Limits(_) | Self::Rubric(_) | Self::Runner(_) => State::Unverifiable,
             Self::Object(error) | Self::Case { source: RestoreCaseError::Object(error), .. } if missing(error) => {
                 State::Unverifiable
             }
@@ -257,7 +259,7 @@ impl CaseReplayer<'_> {
         let recorded = case.score.fields();
         let meter = Meter { cost_usd: recorded.cost_usd, duration_seconds: recorded.duration_seconds };
         let request = ScoreRequest { case: &staged.case, case_digest, files: &staged.files, output_json, meter };
-        let scored = self.runner.score(&request);
+        let scored = self.runner.score(&request).map_err(ReplayProblem::Runner)?;
         let logs_digest = log_object(&scored).map(|log| Digest::of(&log));
         let verdict =
             scored.result.and_then(|raw| BenchScore::admit(raw, meter, self.block)).map_err(CaseFault::Rubric);
@@ -339,8 +341,8 @@ mod tests {
     struct Altered(Loads);
 
     impl RubricRunner for Altered {
-        fn score(&self, request: &ScoreRequest<'_>) -> Scored {
-            let mut scored = Grader.score(request);
+        fn score(&self, request: &ScoreRequest<'_>) -> Result<Scored, RunnerError> {
+            let mut scored = Grader.score(request)?;
             match self.0 {
                 Loads::OneThatUsesMoreFuel => scored.fuel_used = scored.fuel_used.map(|fuel| fuel + 1),
                 Loads::OneThatSaysMore => scored.stdout.kept.push(b'!'),
@@ -352,7 +354,7 @@ mod tests {
                 }
                 Loads::TheRubric | Loads::Nothing => {}
             }
-            scored
+            Ok(scored)
         }
     }
 

@@ -15,8 +15,16 @@ fn score(_: &BenchCase, output: &HarnessOutput) -> Answer {
     for depth in 1..=60 {
         root.create_directory_at(&"d/".repeat(depth)).expect("there is room");
     }
+    for link in 0..40 {
+        let target = format!("link-{}/{}", link + 1, "./".repeat(2_000));
+        root.symlink_at(&target, &format!("link-{link}")).expect("there is room");
+    }
+    let long = "x/".repeat(500_000);
     loop {
         match asked(output) {
+            "long-path" => drop(big.stat_at(PathFlags::empty(), &long)),
+            "long-write" => drop(root.write(long.as_bytes(), 0)),
+            "long-links" => drop(root.stat_at(PathFlags::SYMLINK_FOLLOW, "link-0")),
             "clock" => drop(wall_clock::resolution()),
             "read" => drop(big.read(64 << 10, 0)),
             "write" => drop(big.write(&[7; 4_096], 0)),

@@ -1,6 +1,6 @@
 //! Writes to the scratch directory, in the way that is asked for, until it is refused; says how far it got and how it was told.
 
-use eval_host_test_guests::wasip2::filesystem::types::{Descriptor, ErrorCode, filesystem_error_code};
+use eval_host_test_guests::wasip2::filesystem::types::{Descriptor, ErrorCode, PathFlags, filesystem_error_code};
 use eval_host_test_guests::wasip2::io::streams::StreamError;
 use eval_host_test_guests::{
     Answer, BenchCase, BenchScore, HarnessOutput, asked, create, open_directory, perfect, root, rubric,
@@ -70,6 +70,18 @@ fn links(root: &Descriptor) -> (u64, ErrorCode) {
     }
 }
 
+fn hard_links(root: &Descriptor) -> (u64, ErrorCode) {
+    let file = create(root, "file").and_then(|file| file.set_size(16 * MIB));
+    file.expect("there is room");
+    let mut made = 0;
+    loop {
+        match root.link_at(PathFlags::empty(), "file", root, &format!("link-{made}")) {
+            Ok(()) => made += 1,
+            Err(code) => return (made, code),
+        }
+    }
+}
+
 fn score(_: &BenchCase, output: &HarnessOutput) -> Answer {
     let root = root();
     let (reached, code) = match asked(output) {
@@ -78,6 +90,7 @@ fn score(_: &BenchCase, output: &HarnessOutput) -> Answer {
         "many-files" => many_files(&root),
         "deep-tree" => deep_tree(&root),
         "links" => links(&root),
+        "hard-links" => hard_links(&root),
         "sparse" => {
             let file = create(&root, "sparse").expect("there is room");
             file.write(&[1], 64 * MIB - 1).expect("exactly the quota");

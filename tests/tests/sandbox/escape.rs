@@ -162,3 +162,15 @@ pub(crate) mod forges_a_handle {
         assert_eq!(ends(FORGES_A_HANDLE, "").result, trap(TrapKind::BadArgument));
     }
 }
+
+pub(crate) mod forges_a_handle_at_start {
+    use eval_host::contract::TrapKind;
+    use eval_host_tests::guests::FORGES_A_HANDLE_AT_START;
+
+    use crate::support::{ends, trap};
+
+    #[test]
+    fn what_it_does_before_it_is_called_is_no_failure_of_the_machine() {
+        assert_eq!(ends(FORGES_A_HANDLE_AT_START, "").result, trap(TrapKind::BadArgument));
+    }
+}

@@ -52,7 +52,7 @@ refused! {
          this host's `wit/rubric.wit`, or use a host that runs 1.0.0";
     implements_another_world: IMPLEMENTS_ANOTHER_WORLD, another_world_is_named_by_its_exports,
         "the component does not implement the world `eval-host:rubric/rubric@0.1.0`: it exports \
-         `wasi:cli/run@0.2.6`, not `eval-host:rubric/scoring@0.1.0`";
+         `wasi:cli/run@0.2.6`, not `eval-host:rubric/scoring@0.1.0`; build it against this host's `wit/rubric.wit`";
     is_a_core_module: IS_A_CORE_MODULE, a_core_module_is_told_how_to_become_a_component,
         "this is a core module and not a component: build with `cargo build --target wasm32-wasip2` or `cargo \
          component build`";
@@ -159,6 +159,74 @@ mod mutated {
         fn noise_is_no_component(noise in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(sandbox().load(&noise).is_err());
         }
+    }
+}
+
+/// Components that are valid, small and cheap to run, and that would keep a compiler busy for minutes or for ever.
+mod too_heavy {
+    use eval_host::sandbox::{NotARubric, TooHeavy};
+    use eval_host_tests::guests::HONEST;
+
+    use super::refusal;
+
+    fn number(mut value: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        loop {
+            let byte = u8::try_from(value & 0x7f).expect("seven bits");
+            value >>= 7;
+            bytes.push(byte | if value > 0 { 0x80 } else { 0 });
+            if value == 0 {
+                return bytes;
+            }
+        }
+    }
+
+    fn section(id: u8, content: &[u8]) -> Vec<u8> {
+        [&[id], number(content.len()).as_slice(), content].concat()
+    }
+
+    /// An honest rubric with one more module that nobody instantiates, of one function.
+    fn with_function(locals: usize, code: &[u8]) -> Vec<u8> {
+        let body = [number(1), number(locals), vec![0x7f], code.to_vec(), vec![0x0b]].concat();
+        let module = [
+            b"\0asm\x01\0\0\0".to_vec(),
+            section(1, &[1, 0x60, 0, 0]),
+            section(3, &[1, 0]),
+            section(10, &[number(1), number(body.len()), body].concat()),
+        ];
+        [HONEST.to_vec(), section(1, &module.concat())].concat()
+    }
+
+    #[track_caller]
+    fn assert_too_heavy(component: &[u8], expected: &str) {
+        let refused = refusal(component);
+        let NotARubric::TooHeavy(TooHeavy { what, .. }) = refused else { panic!("{refused}") };
+        assert_eq!(what, expected);
+    }
+
+    const EMPTY_BLOCK: [u8; 3] = [0x02, 0x40, 0x0b];
+    const NOTHING: u8 = 0x01;
+
+    #[test]
+    fn a_function_that_is_too_much_for_a_compiler_is_refused_by_what_makes_it_so() {
+        assert_too_heavy(&with_function(1, &vec![NOTHING; 300_000]), "bytes of code in one function");
+        assert_too_heavy(&with_function(5_000, &[]), "locals in one function");
+        assert_too_heavy(&with_function(1, &EMPTY_BLOCK.repeat(40_000)), "branches in one function");
+        assert_too_heavy(&with_function(1_000, &EMPTY_BLOCK.repeat(1_000)), "locals times branches in one function");
+    }
+
+    #[test]
+    fn components_that_multiply_are_refused_before_they_do() {
+        let header = b"\0asm\x0d\0\x01\0".to_vec();
+        let mut doubling = header.clone();
+        for _ in 0..40 {
+            let twice = [2, 0, 0, 0, 0, 0, 0];
+            doubling = [header.clone(), section(4, &doubling), section(5, &twice)].concat();
+        }
+        assert_too_heavy(&[HONEST, &section(4, &doubling)].concat(), "components nested in each other");
+        let many = [number(100), [0, 0, 0].repeat(100)].concat();
+        let wide = [header.clone(), section(4, &header), section(5, &many)].concat();
+        assert_too_heavy(&[HONEST, &section(4, &wide)].concat(), "instances");
     }
 }
 

@@ -96,7 +96,7 @@ pub(crate) mod performs_operations {
         for ((operation, ours), theirs) in script.iter().zip(reported(&memory)).zip(&disk) {
             prop_assert_eq!(ours, theirs, "{} in\n{}", operation, text);
         }
-        prop_assert_eq!(reported(&memory).len(), script.len());
+        prop_assert_eq!((reported(&memory).len(), disk.len()), (script.len(), script.len()));
         Ok(())
     }
 

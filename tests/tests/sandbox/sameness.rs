@@ -9,7 +9,7 @@ pub(crate) mod observes_everything {
     use eval_host::sandbox::{Backend, Limits, PreparedRubric};
     use eval_host_tests::guests::OBSERVES_EVERYTHING;
 
-    use crate::support::{Case, WORKERS, again_in_a_process, ends, prepare, reported, sandbox_on};
+    use crate::support::{Case, WORKERS, again_in_a_process, ends, prepare, sandbox_on};
 
     const CASES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
@@ -25,18 +25,19 @@ pub(crate) mod observes_everything {
     #[test]
     fn what_it_sees_is_what_it_has_always_seen() {
         let scored = ends(OBSERVES_EVERYTHING, "");
-        let seen = reported(&scored).join("\n");
-        let fuel = scored.fuel_used.expect("it returned");
-        insta::assert_snapshot!(format!("{seen}\nfuel {fuel}\npeak {}", scored.peak_memory_bytes), @r#"
-        case 3cc307eef4429e60
-        output 26dfee2018829864
-        files 430c8af93d4b0b7c
-        clocks 99dcb1d2980a03e1
-        random 747539d3c24a938f
-        surroundings 57a11eb0437f8e19
-        addresses 0b333c785bcb1f99
-        floats b3e5815f4419a05c
-        fuel 390332
+        let seen = &scored.result.as_ref().expect("it returned").breakdown;
+        let (fuel, peak) = (scored.fuel_used.expect("it returned"), scored.peak_memory_bytes.expect("it returned"));
+        let seen: String = seen.iter().map(|(name, digest)| format!("{name} {digest}\n")).collect();
+        insta::assert_snapshot!(format!("{seen}fuel {fuel}\npeak {peak}"), @r#"
+        case 2137867180476499
+        output 1367782868586579
+        files 1991398366989130
+        clocks 5413540967153984
+        random 6715480399638933
+        surroundings 3083184519016433
+        addresses 527481223815217
+        floats 6329545580380980
+        fuel 388336
         peak 1114112
         "#);
     }

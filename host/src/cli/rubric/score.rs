@@ -1,6 +1,5 @@
 //! `eval-host rubric score`: one output for one case, in the sandbox of a run and under its limits.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -13,11 +12,11 @@ use crate::cli::exit::Exit;
 use crate::cli::printer::Printer;
 use crate::cli::problem::Problem;
 use crate::cli::{open_bench_root, open_input_root, read_file, surroundings};
-use crate::contract::{CapturedStream, Meter, ScoreRequest, Scored};
+use crate::contract::{CapturedStream, Meter, RubricRunner as _, ScoreRequest, Scored};
 use crate::files::MOST_FILE_BYTES;
 use crate::ids::CaseId;
 use crate::json;
-use crate::sandbox::{MOST_COMPONENT_BYTES, ScratchEntry};
+use crate::sandbox::{MOST_COMPONENT_BYTES, ScratchEntry, ScratchTree};
 use crate::score::{BenchScore, CaseFault, OutcomeClass, is_harmless};
 use crate::stage::{StagedCase, stage};
 
@@ -48,7 +47,7 @@ struct ScoreLine<'a> {
     score: &'a BenchScore,
     fuel_used: Option<u64>,
     fuel_limit: u64,
-    peak_memory_bytes: u64,
+    peak_memory_bytes: Option<u64>,
     memory_limit_bytes: u64,
 }
 
@@ -71,11 +70,16 @@ pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Problem> {
         output_json: &output_json,
         meter,
     };
-    let (scored, scratch) = rubric.score_keeping_scratch(&request);
-    if let Some(folder) = &args.keep_scratch {
-        write_scratch(folder, &scratch)?;
+    let not_run = |error| Problem::from_error(Exit::HarnessError, &error);
+    match &args.keep_scratch {
+        None => report(&bench, &staged, &rubric.score(&request).map_err(|error| not_run(error))?, meter),
+        Some(folder) => {
+            let (scored, scratch) = rubric.score_keeping_scratch(&request).map_err(|error| not_run(error))?;
+            let exit = report(&bench, &staged, &scored, meter)?;
+            write_scratch(folder, &scratch)?;
+            Ok(exit)
+        }
     }
-    report(&bench, &staged, &scored, meter)
 }
 
 /// The bench around the case's folder, and the case.
@@ -127,7 +131,8 @@ fn report(bench: &Bench, staged: &StagedCase, scored: &Scored, meter: Meter) -> 
     }
     let fuel = scored.fuel_used.map_or("unknown".to_owned(), |fuel| fuel.to_string());
     printer.tell(&format!("fuel: {fuel} of {}", limits.fuel()));
-    printer.tell(&format!("peak memory: {} of {} bytes", scored.peak_memory_bytes, limits.memory_bytes()));
+    let peak = scored.peak_memory_bytes.map_or("unknown".to_owned(), |peak| peak.to_string());
+    printer.tell(&format!("peak memory: {peak} of {} bytes", limits.memory_bytes()));
     printer.data(&ScoreLine {
         kind: "case",
         case_id: &staged.case.case_id,
@@ -155,23 +160,26 @@ fn show_stream(printer: &mut Printer, name: &str, stream: &CapturedStream) {
     }
 }
 
-/// Writes what the rubric left. Links are written as text: nothing on disk points anywhere.
-fn write_scratch(folder: &Path, scratch: &BTreeMap<String, ScratchEntry>) -> Result<(), Problem> {
+/// Writes what the rubric left. Links are written as text: nothing on disk points anywhere, and nothing is written twice.
+fn write_scratch(folder: &Path, scratch: &ScratchTree) -> Result<(), Problem> {
     let failed = |path: &Path, error: &std::io::Error| {
         let what = format!("the scratch directory could not be written to `{}`", path.display());
-        Problem::new(Exit::HarnessError, what)
-            .caused_by(error)
-            .hint("--keep-scratch takes a folder that does not exist yet")
+        Problem::new(Exit::HarnessError, what).caused_by(error)
     };
-    fs::create_dir(folder).map_err(|error| failed(folder, &error))?;
-    for (path, entry) in scratch {
+    fs::create_dir(folder)
+        .map_err(|error| failed(folder, &error).hint("--keep-scratch takes a folder that does not exist yet"))?;
+    for (path, entry) in &scratch.entries {
         let target = folder.join(path);
         let written = match entry {
             ScratchEntry::Directory => fs::create_dir_all(&target),
             ScratchEntry::File(bytes) => write_below(&target, bytes),
+            ScratchEntry::HardLink(to) => write_below(&target, format!("hard link to {to}\n").as_bytes()),
             ScratchEntry::Symlink(to) => write_below(&target, format!("symbolic link to {to}\n").as_bytes()),
         };
         written.map_err(|error| failed(&target, &error))?;
+    }
+    if scratch.left_out > 0 {
+        Printer::stdio().tell(&format!("scratch: {} paths are too long to be written", scratch.left_out));
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ struct GoldenLine<'a> {
     expected: String,
     came: String,
     fuel_used: Option<u64>,
-    peak_memory_bytes: u64,
+    peak_memory_bytes: Option<u64>,
 }
 
 /// What the golden tests used at most, to be held against the limits.
@@ -89,9 +89,10 @@ fn test_case(
     let staged = stage(&case, input_root).map_err(|error| not_loaded(bench.load_error(name, &error)))?;
     let tests = golden_tests(&bench.folder, name).map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
     for test in &tests {
-        let result = run_golden(test, &staged, rubric, &bench.registration.block_modes);
+        let result = run_golden(test, &staged, rubric, &bench.registration.block_modes)
+            .map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
         tally.most_fuel = tally.most_fuel.max(result.fuel_used.unwrap_or(0));
-        tally.most_memory = tally.most_memory.max(result.peak_memory_bytes);
+        tally.most_memory = tally.most_memory.max(result.peak_memory_bytes.unwrap_or(0));
         let holds = result.came == test.expected;
         if holds {
             tally.held += 1;

@@ -10,6 +10,9 @@ pub(crate) enum At {
     End,
 }
 
+/// Less than this is not worth giving back.
+const SLACK: usize = 4_096;
+
 /// Linux's offsets are signed.
 const OFFSET_MAX: u64 = i64::MAX as u64;
 
@@ -83,8 +86,12 @@ impl Scratch {
             *kind = Kind::File(Content::Own(copy));
         }
         let own = own_bytes(kind)?;
+        // The quota counts bytes, so the capacity must not run away from them: neither by doubling nor by what was cut off.
+        if own.capacity() < size {
+            own.reserve_exact(size + size / 8 - own.len());
+        }
         own.resize(size, 0);
-        if size == 0 {
+        if own.capacity() > size + size / 4 + SLACK {
             own.shrink_to_fit();
         }
         Ok(inode)

@@ -18,6 +18,7 @@
 //! Where to read on: [`path`] and [`walk`] resolve names, [`node`] stores what they lead to, [`change`] alters it.
 
 mod change;
+mod export;
 mod file;
 mod node;
 mod path;
@@ -27,7 +28,6 @@ mod tests;
 mod walk;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use self::node::{Content, Directory, Entry, Kind, Node, Slab};
@@ -35,6 +35,8 @@ use self::path::{DOT, single_name};
 use self::quota::Quota;
 use self::walk::{Last, Place};
 use crate::contract::CaseFiles;
+
+pub use self::export::{ScratchEntry, ScratchTree};
 
 pub(super) use self::change::Open;
 pub(super) use self::file::At;
@@ -80,15 +82,6 @@ pub(super) struct Work {
     pub(super) names: u64,
     /// Bytes copied or zeroed.
     pub(super) bytes: u64,
-}
-
-/// What is at a path when a call is over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScratchEntry {
-    Directory,
-    File(Vec<u8>),
-    /// A relative target, which on a real disk may lead anywhere: whoever writes it out decides whether to.
-    Symlink(String),
 }
 
 /// One call's tree.
@@ -252,26 +245,5 @@ impl Scratch {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut entries = self.directory(directory)?.entries.range::<str, _>((from, Bound::Unbounded));
         Ok(entries.next().map(|(name, entry)| (name.to_string(), self.file_type(entry.node))))
-    }
-
-    /// Everything in the tree, by path relative to its root.
-    pub(super) fn export(&self) -> BTreeMap<String, ScratchEntry> {
-        let mut exported = BTreeMap::new();
-        let mut pending = vec![(String::new(), self.root)];
-        while let Some((path, inode)) = pending.pop() {
-            let entry = match &self.nodes.get(inode).kind {
-                Kind::File(content) => ScratchEntry::File(content.bytes().to_vec()),
-                Kind::Symlink(target) => ScratchEntry::Symlink(target.to_string()),
-                Kind::Directory(directory) => {
-                    let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
-                    pending.extend(directory.entries.iter().map(|(name, entry)| (below(name), entry.node)));
-                    ScratchEntry::Directory
-                }
-            };
-            if !path.is_empty() {
-                exported.insert(path, entry);
-            }
-        }
-        exported
     }
 }

@@ -1,5 +1,6 @@
 //! Tests of the tree that need no guest: quotas, sharing, lifetimes, and what must never panic.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -209,11 +210,48 @@ fn the_final_tree_is_exported_by_path() {
     scratch.create_directory(root, "out").expect("there is room");
     scratch.symlink(root, "input/two", "out/link").expect("there is room");
     scratch.unlink(root, "expected/fact").expect("it is there");
-    let exported = scratch.export();
+    let exported = scratch.export().entries;
     assert_eq!(exported["out/link"], ScratchEntry::Symlink("input/two".to_owned()));
     assert_eq!(exported["input/two"], ScratchEntry::File(b"two!".to_vec()));
     assert_eq!(exported["expected"], ScratchEntry::Directory);
     assert_eq!(exported.len(), 7);
+}
+
+#[test]
+fn a_file_with_many_names_is_exported_once_and_a_path_that_no_disk_takes_is_left_out() {
+    let mut scratch = Scratch::new(&CaseFiles::new(), 1_000, 100);
+    let root = scratch.root();
+    let file = scratch.open(root, "a", CREATE).expect("there is room");
+    scratch.write(file, At::End, b"two!").expect("there is room");
+    scratch.link(root, "a", root, "b").expect("there is room");
+    let mut here = root;
+    for _ in 0..10 {
+        let name = "d".repeat(255);
+        scratch.create_directory(here, &name).expect("there is room");
+        here = scratch.resolve(here, &name, false).expect("just made");
+    }
+    let tree = scratch.export();
+    assert_eq!(tree.entries["a"], ScratchEntry::File(b"two!".to_vec()));
+    assert_eq!(tree.entries["b"], ScratchEntry::HardLink("a".to_owned()));
+    assert_eq!(tree.left_out, 1, "nothing is looked for below it");
+}
+
+#[test]
+fn the_quota_bounds_what_the_host_holds_and_not_only_what_is_seen() {
+    let mut scratch = Scratch::new(&CaseFiles::new(), 64 << 20, 10);
+    let root = scratch.root();
+    let file = scratch.open(root, "file", CREATE).expect("there is room");
+    let capacity = |scratch: &Scratch| match &scratch.nodes.get(file).kind {
+        Kind::File(Content::Own(bytes)) => bytes.capacity(),
+        other => panic!("{other:?}"),
+    };
+    for _ in 0..(16 << 20) / (1 << 16) {
+        scratch.write(file, At::End, &[7; 1 << 16]).expect("there is room");
+    }
+    assert!(capacity(&scratch) < 19 << 20, "{}", capacity(&scratch));
+    scratch.set_size(file, 64 << 20).expect("there is room");
+    scratch.set_size(file, 1).expect("less is always possible");
+    assert!(capacity(&scratch) <= 8_192, "{}", capacity(&scratch));
 }
 
 /// One operation on a few names, so that operations meet each other.

@@ -179,6 +179,8 @@ impl<'a> Walk<'a> {
         match &scratch.nodes.get(inode).kind {
             Kind::Symlink(target) if !is_last || self.trailing_slash || self.last.follows() => {
                 self.links_left = self.links_left.checked_sub(1).ok_or(Errno::Loop)?;
+                // A long target costs something even if nothing of it is ever looked up.
+                scratch.note_bytes(target.len() as u64);
                 self.enter(target)?;
                 Ok(None)
             }

@@ -133,8 +133,8 @@ impl Guest {
     }
 
     fn resolve_at(&mut self, fd: &Resource<types::Descriptor>, flags: PathFlags, path: &str) -> FsResult<Inode> {
-        let base = self.directory(fd)?;
         self.note_call(path.len());
+        let base = self.directory(fd)?;
         self.scratch.resolve(base, path, follows(flags)).map_err(fs_error)
     }
 }
@@ -282,8 +282,8 @@ impl types::HostDescriptor for Guest {
     }
 
     fn write(&mut self, fd: Resource<types::Descriptor>, buffer: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
-        let file = self.file(&fd)?;
         self.note_call(buffer.len());
+        let file = self.file(&fd)?;
         let at = At::Offset(offset);
         if let Some(code) = unwritable(file.write, at) {
             return Err(code.into());
@@ -305,8 +305,8 @@ impl types::HostDescriptor for Guest {
     }
 
     fn create_directory_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<()> {
-        let base = self.directory(&fd)?;
         self.note_call(path.len());
+        let base = self.directory(&fd)?;
         self.scratch.create_directory(base, &path).map_err(fs_error)
     }
 
@@ -333,8 +333,8 @@ impl types::HostDescriptor for Guest {
         _accessed: NewTimestamp,
         _modified: NewTimestamp,
     ) -> FsResult<()> {
-        let base = self.directory(&fd)?;
         self.note_call(path.len());
+        let base = self.directory(&fd)?;
         self.scratch.check_set_times(base, &path, follows(path_flags)).map_err(fs_error)
     }
 
@@ -346,9 +346,9 @@ impl types::HostDescriptor for Guest {
         new_descriptor: Resource<types::Descriptor>,
         new_path: String,
     ) -> FsResult<()> {
+        self.note_call(old_path.len() + new_path.len());
         let from = self.directory(&fd)?;
         let to = self.directory(&new_descriptor)?;
-        self.note_call(old_path.len() + new_path.len());
         if follows(old_path_flags) {
             return Err(ErrorCode::Invalid.into());
         }
@@ -363,24 +363,24 @@ impl types::HostDescriptor for Guest {
         open_flags: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Resource<types::Descriptor>> {
-        let base = self.directory(&fd)?;
         self.note_call(path.len());
+        let base = self.directory(&fd)?;
         let (how, read) = open_how(path_flags, open_flags, flags)?;
         let inode = self.scratch.open(base, &path, how).map_err(fs_error)?;
         self.push_descriptor(Descriptor { inode, read, write: how.write || how.create || how.truncate })
     }
 
     fn readlink_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<String> {
-        let base = self.directory(&fd)?;
         self.note_call(path.len());
+        let base = self.directory(&fd)?;
         let target = self.scratch.readlink(base, &path).map_err(fs_error)?;
         self.note_call(target.len());
         Ok(target)
     }
 
     fn remove_directory_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<()> {
-        let base = self.directory(&fd)?;
         self.note_call(path.len());
+        let base = self.directory(&fd)?;
         self.scratch.remove_directory(base, &path).map_err(fs_error)
     }
 
@@ -391,21 +391,21 @@ impl types::HostDescriptor for Guest {
         new_descriptor: Resource<types::Descriptor>,
         new_path: String,
     ) -> FsResult<()> {
+        self.note_call(old_path.len() + new_path.len());
         let from = self.directory(&fd)?;
         let to = self.directory(&new_descriptor)?;
-        self.note_call(old_path.len() + new_path.len());
         self.scratch.rename(from, &old_path, to, &new_path).map_err(fs_error)
     }
 
     fn symlink_at(&mut self, fd: Resource<types::Descriptor>, old_path: String, new_path: String) -> FsResult<()> {
-        let base = self.directory(&fd)?;
         self.note_call(old_path.len() + new_path.len());
+        let base = self.directory(&fd)?;
         self.scratch.symlink(base, &old_path, &new_path).map_err(fs_error)
     }
 
     fn unlink_file_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<()> {
-        let base = self.directory(&fd)?;
         self.note_call(path.len());
+        let base = self.directory(&fd)?;
         self.scratch.unlink(base, &path).map_err(fs_error)
     }
 
