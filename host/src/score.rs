@@ -267,6 +267,9 @@ fn admit_breakdown(entries: Vec<(String, f64)>) -> Result<BTreeMap<String, f64>,
     let mut breakdown = BTreeMap::new();
     for (key, value) in entries {
         admit_name("breakdown", &key)?;
+        if let Some(word) = BANNED_WORDS.iter().find(|word| key.contains(*word)) {
+            return malformed("breakdown", format!("`{key}` contains `{word}`, and a score has facts only"));
+        }
         if !value.is_finite() {
             return malformed("breakdown", format!("the value of `{key}` is not a finite number"));
         }
@@ -299,10 +302,7 @@ fn admit_name(field: &'static str, name: &str) -> Result<(), RubricFault> {
         let why = format!("`{}` does not match `[a-z][a-z0-9_]{{0,63}}`", Words(name));
         return malformed(field, why);
     }
-    match BANNED_WORDS.iter().find(|word| name.contains(*word)) {
-        Some(word) => malformed(field, format!("`{name}` contains `{word}`, and a score has facts only")),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn admit_meter(field: &'static str, claimed: f64, metered: f64) -> Result<(), RubricFault> {
@@ -469,20 +469,72 @@ mod tests {
         assert!(text.ends_with("… (67 more characters)"), "{text}");
     }
 
+    /// The rules of `wit/rubric.wit`, written down a second time.
+    fn keeps_the_rules(raw: &RawScore, block: &BTreeSet<String>) -> bool {
+        let is_name = |name: &str| {
+            let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+            (1..=64).contains(&name.len()) && name.as_bytes()[0].is_ascii_lowercase() && name.bytes().all(is_part)
+        };
+        let are_unique = |names: &[&str]| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+        let is_opinion =
+            |key: &str| ["confidence", "llm", "self_reported", "model_says"].iter().any(|word| key.contains(word));
+        let keys: Vec<&str> = raw.breakdown.iter().map(|(key, _)| key.as_str()).collect();
+        let modes: Vec<&str> = raw.failure_modes.iter().map(String::as_str).collect();
+        (0.0..=1.0).contains(&raw.score)
+            && keys.len() <= 64
+            && are_unique(&keys)
+            && keys.iter().all(|key| is_name(key) && !is_opinion(key))
+            && raw.breakdown.iter().all(|(_, value)| value.is_finite())
+            && modes.len() <= 64
+            && are_unique(&modes)
+            && modes.iter().all(|mode| is_name(mode) && !HOST_MODES.contains(mode))
+            && (raw.cost_usd, raw.duration_seconds) == (METER.cost_usd, METER.duration_seconds)
+            && !(raw.passed && modes.iter().any(|mode| block.contains(*mode)))
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        prop_oneof![
+            8 => "[a-z][a-z0-9_]{0,9}",
+            2 => "[a-z]{62,66}",
+            1 => "[a-c]{0,1}",
+            1 => "[A-Z0-9_ -]{1,4}",
+            1 => "\\PC{0,6}",
+            1 => "(a_|)(confidence|llm|self_reported|model_says)(_b|)",
+            1 => proptest::sample::select(HOST_MODES.to_vec()).prop_map(str::to_owned),
+            1 => Just("cve_still_present".to_owned()),
+        ]
+    }
+
+    /// Mostly a few names, and sometimes about as many as there may be.
+    fn names() -> impl Strategy<Value = Vec<String>> {
+        let many = (60_usize..70).prop_map(|count| (0..count).map(|index| format!("name_{index}")).collect());
+        prop_oneof![9 => proptest::collection::vec(name(), 0..5), 1 => many]
+    }
+
+    /// Mostly what is meant, and sometimes any number there is.
+    fn number(meant: f64) -> impl Strategy<Value = f64> {
+        prop_oneof![9 => Just(meant), 1 => proptest::num::f64::ANY, 1 => Just(-0.0), 1 => Just(1.0_f64.next_up())]
+    }
+
     proptest! {
         #[test]
-        fn whatever_is_admitted_keeps_the_rules(
+        fn whatever_is_admitted_keeps_the_rules_and_whatever_keeps_them_is_admitted(
             passed: bool,
-            score in proptest::num::f64::ANY,
-            breakdown in proptest::collection::vec(("[a-zA-Z_]{0,3}", proptest::num::f64::ANY), 0..4),
-            failure_modes in proptest::collection::vec("[a-z_]{0,3}|timeout|cve_still_present", 0..4),
+            score in number(0.5),
+            keys in names(),
+            value in number(2.0),
+            failure_modes in names(),
+            cost_usd in number(METER.cost_usd),
+            duration_seconds in number(METER.duration_seconds),
         ) {
-            let raw = RawScore { passed, score, breakdown, failure_modes, cost_usd: 0.25, duration_seconds: 1.5 };
-            if let Ok(admitted) = BenchScore::admit(raw, METER, &BTreeSet::from(["cve_still_present".to_owned()])) {
-                prop_assert!((0.0..=1.0).contains(&admitted.score));
-                prop_assert!(admitted.breakdown.iter().all(|(key, value)| is_mode_name(key) && value.is_finite()));
-                prop_assert!(admitted.failure_modes.iter().all(|mode| is_mode_name(mode) && !is_host_mode(mode)));
-                prop_assert!(!(passed && admitted.failure_modes.iter().any(|mode| mode == "cve_still_present")));
+            let breakdown = keys.into_iter().map(|key| (key, value)).collect();
+            let raw = RawScore { passed, score, breakdown, failure_modes, cost_usd, duration_seconds };
+            let block = BTreeSet::from(["cve_still_present".to_owned()]);
+            let keeps = keeps_the_rules(&raw, &block);
+            let admitted = BenchScore::admit(raw, METER, &block);
+            prop_assert_eq!(admitted.is_ok(), keeps, "{:?}", admitted);
+            if let Ok(admitted) = admitted {
+                prop_assert!(admitted.score.is_sign_positive());
             }
         }
     }

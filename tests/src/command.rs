@@ -25,8 +25,11 @@ impl Eval {
     pub fn new(binary: &Path, folder: &Path, home: &Path) -> Self {
         let mut command = Command::new(binary);
         command.current_dir(folder).env_clear().env("HOME", home).stdin(Stdio::null());
-        if let Some(path) = std::env::var_os("PATH") {
-            command.env("PATH", path);
+        // The second is where a measurement of coverage wants its figures.
+        for name in ["PATH", "LLVM_PROFILE_FILE"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
         }
         Self { command }
     }

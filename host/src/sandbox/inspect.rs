@@ -7,6 +7,7 @@ use wasmtime::{Engine, Precompiled};
 
 use super::engine;
 use super::grants::{self, Grant, InterfaceName, Refusal, SCORING, Version};
+use super::shape;
 use super::weight::{TooHeavy, Weight};
 use crate::ids::Digest;
 
@@ -69,6 +70,11 @@ pub enum NotARubric {
         listed(exports)
     )]
     OtherWorld { exports: Vec<String> },
+    #[error(
+        "the component's `score` is `{found}`, not `{}`; build it against this host's `wit/rubric.wit`",
+        shape::SCORE
+    )]
+    OtherScore { found: String },
 }
 
 /// One clause for all imports that are refused for one reason, in the order in which the component names them.
@@ -104,7 +110,9 @@ pub struct Inspection {
     pub exports: Vec<String>,
     /// The version of `eval-host:rubric` that the component says it implements, whether or not this host runs it.
     pub contract_version: Option<Version>,
-    /// Why it would not load; `None` does not promise that the types of `score` are right, which only linking shows.
+    /// The type of the exported `score`, if there is one.
+    pub score: Option<String>,
+    /// Why it would not load; `None` does not promise that its imports have the right types, which only linking shows.
     pub refusal: Option<NotARubric>,
 }
 
@@ -130,6 +138,7 @@ pub fn inspect(bytes: &[u8]) -> Inspection {
         imports: Vec::new(),
         exports: Vec::new(),
         contract_version: None,
+        score: None,
         refusal: None,
     };
     inspection.refusal = by_kind(bytes.len() as u64, kind).or_else(|| read(bytes, &mut inspection).err());
@@ -172,7 +181,8 @@ fn invalid(error: &wasmparser::BinaryReaderError) -> NotARubric {
 
 /// Validates and weighs the whole component, and notes the imports and exports of its outermost level.
 fn read(bytes: &[u8], inspection: &mut Inspection) -> Result<(), NotARubric> {
-    Validator::new_with_features(engine::features()).validate_all(bytes).map_err(|error| invalid(&error))?;
+    let types =
+        Validator::new_with_features(engine::features()).validate_all(bytes).map_err(|error| invalid(&error))?;
     let mut weight = Weight::default();
     let mut depth = 0_u64;
     for payload in Parser::new(0).parse_all(bytes) {
@@ -185,6 +195,7 @@ fn read(bytes: &[u8], inspection: &mut Inspection) -> Result<(), NotARubric> {
             _ => {}
         }
     }
+    inspection.score = inspection.scoring().and_then(|scoring| shape::score(&types, scoring));
     Ok(())
 }
 
@@ -240,5 +251,8 @@ fn by_names(inspection: &Inspection) -> Option<NotARubric> {
     if inspection.world().is_none() {
         return Some(NotARubric::OtherWorld { exports: inspection.exports.clone() });
     }
-    None
+    match inspection.score.as_deref() {
+        Some(shape::SCORE) => None,
+        found => Some(NotARubric::OtherScore { found: found.unwrap_or("missing").to_owned() }),
+    }
 }

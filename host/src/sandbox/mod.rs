@@ -20,6 +20,7 @@ mod limits;
 mod random;
 mod runner;
 mod scratch;
+mod shape;
 mod slots;
 mod ticker;
 mod wasi;
@@ -32,11 +33,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wasmtime::Engine;
-use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 
 use self::bindings::RubricPre;
-use self::bindings::eval_host::rubric::types::{BenchCase, BenchScore, HarnessOutput, RubricError};
 use self::guest::Guest;
 use self::slots::Slots;
 use crate::ids::Digest;
@@ -91,7 +90,7 @@ pub enum LoadRubricError {
     #[error("the component does not compile: it needs more than this host gives a rubric, or wasmtime cannot take it")]
     Compile(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error(
-        "the component's imports or its `score` have other types than `eval-host:rubric@0.1.0` and WASI 0.2 say: build \
+        "the component's imports have other types than `eval-host:rubric@0.1.0` and WASI 0.2 say: build \
          it against this host's `wit/rubric.wit`"
     )]
     Types(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -129,11 +128,11 @@ impl Sandbox {
         if let Some(refusal) = inspection.refusal.clone() {
             return Err(refusal.into());
         }
-        let scoring = inspection.scoring().unwrap_or(grants::SCORING);
         let component =
             Component::from_binary(&self.engine, bytes).map_err(|error| LoadRubricError::Compile(error.into()))?;
-        let instance = check_score(&component, scoring)
-            .and_then(|()| self.linker.instantiate_pre(&component))
+        let instance = self
+            .linker
+            .instantiate_pre(&component)
             .and_then(RubricPre::new)
             .map_err(|error| LoadRubricError::Types(error.into()))?;
         Ok(Rubric { instance, digest: inspection.digest, slots: self.slots.clone() })
@@ -161,23 +160,6 @@ impl fmt::Debug for Sandbox {
 impl fmt::Debug for Rubric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rubric").field("digest", &self.digest).finish_non_exhaustive()
-    }
-}
-
-/// Checks the types of `score`, which wasmtime would otherwise do once per case and only then.
-fn check_score(component: &Component, scoring: &str) -> wasmtime::Result<()> {
-    type Parameters<'a> = (BenchCase<'a>, HarnessOutput<'a>);
-    type Answer = (Result<BenchScore, RubricError>,);
-
-    let ty = component.component_type();
-    let engine = component.engine();
-    let exported = ty.get_export(engine, scoring).map(|export| export.ty);
-    let Some(ComponentItem::ComponentInstance(interface)) = exported else {
-        return Err(wasmtime::format_err!("`{scoring}` is not an interface"));
-    };
-    match interface.get_export(engine, "score").map(|export| export.ty) {
-        Some(ComponentItem::ComponentFunc(score)) => score.typecheck::<Parameters<'_>, Answer>(&ty.instance_type()),
-        _ => Err(wasmtime::format_err!("`{scoring}` has no function `score`")),
     }
 }
 

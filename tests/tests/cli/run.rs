@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Stdio;
 
-use eval_host_tests::{Ended, Workbench};
+use eval_host_tests::{Ended, Workbench, guests};
 use serde_json::{Value, json};
 
 use crate::BINARY;
@@ -60,29 +60,46 @@ fn a_second_run_has_the_same_run_id_and_is_chained_to_the_first() {
     assert!(!second.stderr.contains("a new chain begins"));
 }
 
+/// Every bench, and one whose rubric looks for differences wherever it can.
+fn benches() -> [(&'static str, Workbench); 3] {
+    let observed = workbench();
+    observed.replace_rubric("vuln-remediation", guests::OBSERVES_EVERYTHING);
+    let migration = "migration-chainguard-distroless";
+    [
+        ("vuln-remediation", workbench()),
+        (migration, Workbench::with_bench(BINARY, migration)),
+        ("vuln-remediation", observed),
+    ]
+}
+
 #[test]
 fn concurrency_changes_no_byte_of_stdout() {
-    let outputs =
-        ["-j1", "-j2", "-j8"].map(|jobs| workbench().eval(["run", "--task-class=vuln-remediation", jobs]).run());
-    let [one, two, eight] = outputs.map(|ended| comparable(&ended.expect_code(0)));
-    assert_eq!(one, two);
-    assert_eq!(one, eight);
+    for (task_class, workbench) in benches() {
+        let run = |jobs| workbench.eval(["run", "--task-class", task_class, jobs]).run().expect_code(0);
+        let [one, two, eight] = ["-j1", "-j2", "-j8"].map(|jobs| comparable(&run(jobs)));
+        assert_eq!(one, two, "{task_class}");
+        assert_eq!(one, eight, "{task_class}");
+    }
 }
 
 #[test]
 fn the_surroundings_of_the_process_change_no_byte_of_stdout() {
-    let plain = comparable(&run(&workbench()).expect_code(0));
-    let elsewhere = workbench();
+    for ((task_class, here), (_, elsewhere)) in benches().into_iter().zip(benches()) {
+        let plain = here.eval(["run", "--task-class", task_class]).run().expect_code(0);
+        assert_eq!(comparable(&in_other_surroundings(&elsewhere, task_class)), comparable(&plain), "{task_class}");
+    }
+}
+
+fn in_other_surroundings(elsewhere: &Workbench, task_class: &str) -> Ended {
     let benches = elsewhere.path().join("bench");
-    let ended = elsewhere
-        .eval(["run", "--task-class=vuln-remediation", "--bench-root", benches.to_str().expect("UTF-8")])
+    elsewhere
+        .eval(["run", "--task-class", task_class, "--bench-root", benches.to_str().expect("UTF-8")])
         .env("TZ", "Pacific/Kiritimati")
         .env("LC_ALL", "tr_TR.UTF-8")
         .env("RUST_LOG", "trace")
         .env("XDG_CACHE_HOME", elsewhere.path().join("cache"))
         .run()
-        .expect_code(0);
-    assert_eq!(comparable(&ended), plain);
+        .expect_code(0)
 }
 
 #[test]

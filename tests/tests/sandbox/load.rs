@@ -231,16 +231,15 @@ mod too_heavy {
 }
 
 pub(crate) mod scores_with_other_types {
-    use eval_host::sandbox::LoadRubricError;
+    use eval_host::sandbox::NotARubric;
     use eval_host_tests::guests::SCORES_WITH_OTHER_TYPES;
 
-    use crate::support::{sandbox, the_next_case_scores};
+    use super::refusal;
 
     #[test]
-    fn a_score_of_another_type_is_found_before_anything_runs() {
-        let refused = sandbox().load(SCORES_WITH_OTHER_TYPES);
-        assert!(matches!(refused, Err(LoadRubricError::Types(_))), "{refused:?}");
-        the_next_case_scores();
+    fn a_score_of_another_type_is_found_before_anything_is_compiled() {
+        let refused = refusal(SCORES_WITH_OTHER_TYPES);
+        assert!(matches!(&refused, NotARubric::OtherScore { .. }), "{refused}");
     }
 }
 
