@@ -10,10 +10,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use eval_host::contract::{BenchCase, CaseFiles, Difficulty, Disposition, Meter, RubricRunner, ScoreRequest, Source};
+use eval_host::contract::{
+    BenchCase, CaseFiles, Difficulty, Disposition, Meter, RubricRunner, ScoreRequest, Scored, Source,
+};
 use eval_host::ids::Digest;
 use eval_host::sandbox::{Backend, Limits, PreparedRubric, Sandbox, SandboxConfig};
-use eval_host_tests::guests::HONEST;
+use eval_host_tests::guests::{CALLS_THE_HOST_FOREVER, HONEST};
 
 const ROUNDS: u32 = 5_000;
 
@@ -24,7 +26,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    fn new() -> Self {
+    fn of(component: &[u8]) -> Self {
         let config = SandboxConfig {
             backend: Backend::Native,
             workers: NonZeroU32::new(2).expect("not zero"),
@@ -35,7 +37,7 @@ impl Fixture {
         let mut files: CaseFiles = (0..10).map(|index| file(&format!("input/{index}.txt"))).collect();
         files.extend([file("expected/fact.txt")]);
         Self {
-            rubric: sandbox.load(HONEST).expect("it loads").prepare(Limits::default()),
+            rubric: sandbox.load(component).expect("it loads").prepare(Limits::default()),
             case: BenchCase {
                 case_id: "bench".parse().expect("a slug"),
                 task_class: "bench".parse().expect("a slug"),
@@ -48,16 +50,20 @@ impl Fixture {
         }
     }
 
-    fn score(&self) -> Duration {
+    fn scored(&self, output_json: &str) -> Scored {
         let request = ScoreRequest {
             case: &self.case,
             case_digest: Digest::of(b"bench"),
             files: &self.files,
-            output_json: "{}",
+            output_json,
             meter: Meter::default(),
         };
+        self.rubric.score(&request).expect("this machine can run rubrics")
+    }
+
+    fn score(&self) -> Duration {
         let start = Instant::now();
-        let scored = self.rubric.score(&request).expect("this machine can run rubrics");
+        let scored = self.scored("{}");
         let took = start.elapsed();
         assert!(scored.result.is_ok(), "{scored:?}");
         took
@@ -75,8 +81,21 @@ impl Fixture {
     }
 }
 
+/// How long a guest can keep the host busy with its calls before its fuel is gone: fuel should end it before the clock does.
+fn longest_hold() {
+    let kinds = ["clock", "read", "write", "random", "resize", "list", "walk", "create", "long-path", "long-write"];
+    for kind in kinds.into_iter().chain(["long-links"]) {
+        let fixture = Fixture::of(CALLS_THE_HOST_FOREVER);
+        let start = Instant::now();
+        let scored = fixture.scored(&format!(r#"{{"do":"{kind}"}}"#));
+        let fault = scored.result.expect_err("it never returns");
+        println!("all fuel spent on host calls, {kind:>10}: {:>6.2?}, {fault:?}", start.elapsed());
+    }
+}
+
 fn main() {
-    let fixture = Fixture::new();
+    longest_hold();
+    let fixture = Fixture::of(HONEST);
     let mut times: Vec<Duration> = (0..ROUNDS).map(|_| fixture.score()).collect();
     times.sort();
     let median = times[times.len() / 2];

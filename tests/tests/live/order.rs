@@ -29,21 +29,21 @@ fn the_report_is_the_same_for_every_number_of_agents() {
         ),
     );
     fs::write(desk.path().join("first"), &desk.cases(1)[0]).expect("a name");
-    let mut reports = Vec::new();
-    for agents in ["-j1", "-j8", "-j100"] {
-        if agents != "-j1" {
-            fs::write(desk.path().join("together"), "").expect("a file");
-        }
-        for name in ["begun", "ended"] {
-            let _ = fs::remove_file(desk.path().join(name));
-        }
-        let ended = desk.live(CASES, [agents]).run();
-        assert_eq!(ended.lines("case").len(), CASES, "{}", ended.stderr);
-        let order = desk.lines("ended");
-        assert_eq!(order[0] == desk.cases(1)[0], agents == "-j1", "{agents}: {order:?}");
-        reports.push(timeless(&ended.stdout));
+    let alone = report(&desk, "-j1");
+    assert!(alone[0].contains(r#""duration_seconds":}"#), "{}", alone[0]);
+    assert_eq!(desk.lines("ended"), desk.cases(CASES));
+    fs::write(desk.path().join("together"), "").expect("a file");
+    for agents in ["-j8", "-j100"] {
+        assert_eq!(report(&desk, agents), alone, "{agents}");
+        assert_ne!(desk.lines("ended")[0], desk.cases(1)[0], "the first was not done first");
     }
-    assert!(reports[0][0].contains(r#""duration_seconds":}"#), "{}", reports[0][0]);
-    assert_eq!(reports[0], reports[1]);
-    assert_eq!(reports[0], reports[2]);
+}
+
+fn report(desk: &Desk, agents: &str) -> Vec<String> {
+    for name in ["begun", "ended"] {
+        let _ = fs::remove_file(desk.path().join(name));
+    }
+    let ended = desk.live(CASES, [agents]).run();
+    assert_eq!(ended.lines("case").len(), CASES, "{}", ended.stderr);
+    timeless(&ended.stdout)
 }

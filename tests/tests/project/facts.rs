@@ -62,6 +62,22 @@ fn records_reports_and_json_lines_name_facts_only() {
     assert_facts(&names);
 }
 
+/// Every key that any command prints stands in this document, which another test sees to; the schemas have those of a bench's
+/// files.
+#[test]
+fn documents_and_schemas_name_facts_only() {
+    let document = fs::read_to_string(project_root().join("docs/json-lines.md")).expect("the document");
+    let mut names: BTreeSet<String> = document.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    for schema in ["case.schema.json", "registration.schema.json"] {
+        let schema = fs::read(project_root().join("docs/schemas").join(schema)).expect("a schema");
+        keys(&serde_json::from_slice(&schema).expect("a schema is JSON"), &mut names);
+    }
+    for expected in ["evidence_sufficient", "nothing_to_replay", "disposition", "promotion_metric"] {
+        assert!(names.contains(expected), "`{expected}` is not in {names:?}");
+    }
+    assert_facts(&names);
+}
+
 #[test]
 fn a_banned_word_is_found_in_every_spelling() {
     for name in ["confidence", "llm-score", "selfReported", "self-reported", "model_says_so", "LLM"] {

@@ -156,8 +156,9 @@ mod mutated {
         }
 
         #[test]
-        fn noise_is_no_component(noise in prop::collection::vec(any::<u8>(), 0..200)) {
-            prop_assert!(sandbox().load(&noise).is_err());
+        fn noise_is_no_component(begins_like_one: bool, noise in prop::collection::vec(any::<u8>(), 0..200)) {
+            let header: &[u8] = if begins_like_one { b"\0asm\x0d\0\x01\0" } else { b"" };
+            prop_assert!(sandbox().load(&[header, &noise].concat()).is_err());
         }
     }
 }

@@ -73,7 +73,7 @@ pub(crate) mod loops_at_start {
     use eval_host::sandbox::RawLimits;
     use eval_host_tests::guests::LOOPS_AT_START;
 
-    use crate::support::{Case, ends, limits, prepare};
+    use crate::support::{Case, ends, limits, prepare, the_next_case_scores};
 
     #[test]
     fn fuel_covers_what_runs_before_the_first_call() {
@@ -87,6 +87,7 @@ pub(crate) mod loops_at_start {
         let raw = RawLimits { fuel: Some(100_000_000_000), wall_clock_seconds: Some(1), ..RawLimits::default() };
         let scored = Case::named("clock").score(&prepare(LOOPS_AT_START, limits(raw)), "");
         assert_eq!(scored.result, Err(RubricFault::Timeout));
+        the_next_case_scores();
     }
 }
 

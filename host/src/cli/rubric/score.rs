@@ -54,13 +54,13 @@ struct ScoreLine<'a> {
 pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Problem> {
     let (bench, staged) = load(args)?;
     let output_json = read_output(&args.output)?;
-    let component = match &args.rubric {
-        Some(path) => read_file(path, MOST_COMPONENT_BYTES)?,
-        None => bench.rubric.clone(),
+    let (name, component) = match &args.rubric {
+        Some(path) => (format!("`{}`", path.display()), read_file(path, MOST_COMPONENT_BYTES)?),
+        None => (format!("the rubric of `{}`", bench.registration.task_class), bench.rubric.clone()),
     };
     let rubric = surroundings::sandbox(NonZeroUsize::MIN)?
         .load(&component)
-        .map_err(|error| Problem::new(Exit::HarnessError, "failed to load the rubric").caused_by(&error))?
+        .map_err(|error| Problem::new(Exit::HarnessError, format!("failed to load {name}")).caused_by(&error))?
         .prepare(bench.registration.limits);
     let meter = Meter::default();
     let request = ScoreRequest {
@@ -72,9 +72,9 @@ pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Problem> {
     };
     let not_run = |error| Problem::from_error(Exit::HarnessError, &error);
     match &args.keep_scratch {
-        None => report(&bench, &staged, &rubric.score(&request).map_err(|error| not_run(error))?, meter),
+        None => report(&bench, &staged, &rubric.score(&request).map_err(not_run)?, meter),
         Some(folder) => {
-            let (scored, scratch) = rubric.score_keeping_scratch(&request).map_err(|error| not_run(error))?;
+            let (scored, scratch) = rubric.score_keeping_scratch(&request).map_err(not_run)?;
             let exit = report(&bench, &staged, &scored, meter)?;
             write_scratch(folder, &scratch)?;
             Ok(exit)

@@ -56,7 +56,10 @@ pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Problem> {
     let input_root = open_input_root(args.input_root.as_deref())?;
     let rubric = surroundings::sandbox(NonZeroUsize::MIN)?
         .load(&bench.rubric)
-        .map_err(|error| Problem::new(Exit::HarnessError, "failed to load the rubric").caused_by(&error))?
+        .map_err(|error| {
+            let what = format!("failed to load the rubric of `{}`", args.task_class);
+            Problem::new(Exit::HarnessError, what).caused_by(&error)
+        })?
         .prepare(bench.registration.limits);
     let mut printer = Printer::stdio();
     let mut tally = Tally::default();

@@ -137,6 +137,7 @@ impl Guest {
     }
 
     fn write_zeroes_to(&mut self, stream: &Resource<OutputStream>, len: u64, max: u64) -> StreamResult<()> {
+        self.note_call(0);
         if len > max {
             return Err(forbidden());
         }
@@ -157,6 +158,7 @@ impl Guest {
         from: &Resource<InputStream>,
         len: u64,
     ) -> StreamResult<u64> {
+        self.note_call(0);
         self.check_open(to)?;
         if len == 0 {
             return Ok(0);
