@@ -17,7 +17,7 @@ use super::exit::Exit;
 use super::problem::Problem;
 use crate::output::Style;
 use crate::record::GitCommit;
-use crate::rubric_build::Toolchain;
+use crate::rubric_build::{Toolchain, is_meddling};
 use crate::sandbox::{Backend, Sandbox, SandboxConfig};
 use crate::utc::UtcMillis;
 
@@ -129,7 +129,9 @@ pub(super) fn toolchain() -> Option<Toolchain> {
     let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"));
     let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home)?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    Some(Toolchain { cargo, cargo_home })
+    let variables = env::vars_os().map(|(name, _)| name);
+    let meddling = variables.filter(|name| name.to_str().is_some_and(is_meddling)).collect();
+    Some(Toolchain { cargo, cargo_home, meddling })
 }
 
 /// The commit that the bench's folder is checked out at, if it is in a git repository and git is installed.

@@ -42,6 +42,8 @@ fn another_folder_and_another_cargo_home_build_the_committed_bytes() {
         .env("CARGO_HOME", workbench.path().join("another-cargo-home"))
         .env("RUSTUP_HOME", rustup_home())
         .env("RUSTFLAGS", "--cfg inherited_flags_must_not_matter")
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+        .env("CARGO_BUILD_TARGET_DIR", workbench.path().join("somewhere-else"))
         .run()
         .expect_code(0);
     assert!(!ended.lines("rubric").is_empty());
