@@ -20,21 +20,49 @@ const MOST_WORDS: usize = 240;
 /// Words that no field of a score may carry: the record has facts, and no room for anybody's opinion of itself.
 pub(crate) const BANNED_WORDS: [&str; 4] = ["confidence", "llm", "self_reported", "model_says"];
 
+/// A failure mode of the host's own: the class of the outcome it gives, and whether the case had an output by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HostMode {
+    name: &'static str,
+    pub(crate) class: OutcomeClass,
+    /// The rubric was run on an output. Every other mode says why there was none to run it on.
+    pub(crate) has_output: bool,
+}
+
+const fn on_output(name: &'static str, class: OutcomeClass) -> HostMode {
+    HostMode { name, class, has_output: true }
+}
+
+const fn without_output(name: &'static str, class: OutcomeClass) -> HostMode {
+    HostMode { name, class, has_output: false }
+}
+
 /// The failure modes that only the host may use; a rubric that returns one is impersonating it.
-const HOST_MODES: [&str; 12] = [
-    "cassette_missing",
-    "cassette_stale",
-    "harness_error",
-    "output_malformed",
-    "rubric_error",
-    "rubric_fuel_exhausted",
-    "rubric_malformed",
-    "rubric_memory_exhausted",
-    "rubric_timeout",
-    "rubric_trap",
-    "skipped_cost_cap",
-    "timeout",
+const HOST_MODES: [HostMode; 12] = [
+    without_output("cassette_missing", OutcomeClass::HarnessFault),
+    without_output("cassette_stale", OutcomeClass::HarnessFault),
+    without_output("harness_error", OutcomeClass::SutFault),
+    on_output("output_malformed", OutcomeClass::SutFault),
+    on_output("rubric_error", OutcomeClass::RubricFault),
+    on_output("rubric_fuel_exhausted", OutcomeClass::RubricFault),
+    on_output("rubric_malformed", OutcomeClass::RubricFault),
+    on_output("rubric_memory_exhausted", OutcomeClass::RubricFault),
+    on_output("rubric_timeout", OutcomeClass::RubricFault),
+    on_output("rubric_trap", OutcomeClass::RubricFault),
+    without_output("skipped_cost_cap", OutcomeClass::Skipped),
+    without_output("timeout", OutcomeClass::SutFault),
 ];
+
+/// The host's mode that a failure mode is, with or without words behind it.
+pub(crate) fn host_mode(mode: &str) -> Option<HostMode> {
+    let name = mode_name(mode);
+    HOST_MODES.into_iter().find(|known| known.name == name)
+}
+
+/// A failure mode without the words that the host put behind it.
+pub(crate) fn mode_name(mode: &str) -> &str {
+    mode.split_once(": ").map_or(mode, |(name, _)| name)
+}
 
 /// Whether `text` is a name that a breakdown entry or a failure mode may have: `[a-z][a-z0-9_]{0,63}`.
 pub(crate) fn is_mode_name(text: &str) -> bool {
@@ -46,7 +74,7 @@ pub(crate) fn is_mode_name(text: &str) -> bool {
 
 /// Whether a failure mode of this name can only come from the host.
 pub(crate) fn is_host_mode(name: &str) -> bool {
-    HOST_MODES.contains(&name)
+    HOST_MODES.iter().any(|mode| mode.name == name)
 }
 
 /// How a case ended, so that a fault is never mistaken for a bad answer.
@@ -457,6 +485,9 @@ mod tests {
             assert_eq!(fault.class(), *class, "{fault}");
             assert!(is_host_mode(fault.name()), "{fault}");
             assert!(fault.to_string().starts_with(fault.name()));
+            let mode = host_mode(&fault.to_string()).expect("a mode of the host");
+            assert_eq!((mode.name, mode.class), (fault.name(), *class));
+            assert_eq!(mode.has_output, matches!(fault, CaseFault::Rubric(_)), "{fault}");
         }
         assert_eq!(faults.len(), HOST_MODES.len());
     }

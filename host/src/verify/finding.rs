@@ -6,6 +6,7 @@ use std::error::Error;
 use std::fmt;
 
 use super::case::RestoreCaseError;
+use super::figures::Contradiction;
 use super::last_seen::LastSeenProblem;
 use super::replay::ReplayProblem;
 use crate::anchor::AnchorProblem;
@@ -82,8 +83,8 @@ pub(crate) enum Problem {
     MarkerGone { marker: Digest },
     #[error("one of the cases it names cannot be restored")]
     Case(#[source] RestoreCaseError),
-    #[error("its {figure} does not follow from its cases")]
-    Figure { figure: &'static str },
+    #[error(transparent)]
+    Contradiction(Contradiction),
     #[error(transparent)]
     LastSeen(LastSeenProblem),
     #[error(transparent)]
@@ -114,7 +115,7 @@ impl Problem {
             | Self::Marker(_)
             | Self::MarkerGone { .. }
             | Self::Case(_)
-            | Self::Figure { .. }
+            | Self::Contradiction(_)
             | Self::Gone
             | Self::Malformed(_)
             | Self::Misnamed { .. }

@@ -249,8 +249,8 @@ impl<'a> ContentCheck<'a> {
             objects: record.named_objects(),
             cases: record.case_digest_set.values().copied().collect(),
         };
-        if let Some(figure) = figures::contradiction(record) {
-            self.report(&record.task_class, &named, Problem::Figure { figure });
+        if let Some(contradiction) = figures::contradiction(record) {
+            self.report(&record.task_class, &named, Problem::Contradiction(contradiction));
         }
         match self.scope {
             ObjectScope::All => self.check_objects(&record.task_class, &named),
