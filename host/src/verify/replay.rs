@@ -22,7 +22,7 @@ use crate::pipeline::log_object;
 use crate::record::{RecordedRun, RecordedScore};
 use crate::report::CaseResult;
 use crate::sandbox::{LimitError, Limits, RawLimits, Sandbox};
-use crate::score::{BenchScore, CaseFault, OutcomeClass, mode_name};
+use crate::score::{BenchScore, CaseFault, OutcomeClass};
 use crate::store::{Evidence, ReadObjectError};
 
 /// The one failure mode of a rubric that a replay is not expected to give again: the machine's clock ran out.
@@ -302,18 +302,7 @@ fn compare(
 
 /// The block-severity modes that a record states must be those of its cases, under the registration it names.
 fn block_problem(record: &RecordedRun, block: &BTreeSet<String>) -> Option<ReplayProblem> {
-    let mut modes = BTreeSet::new();
-    for case in &record.report.cases {
-        let names = case.score.fields().failure_modes.iter().map(|mode| mode_name(mode));
-        match case.outcome {
-            OutcomeClass::SutFault => {}
-            OutcomeClass::Scored => modes.extend(names.filter(|mode| block.contains(*mode)).map(str::to_owned)),
-            OutcomeClass::RubricFault | OutcomeClass::HarnessFault | OutcomeClass::Skipped => {
-                modes.extend(names.map(str::to_owned));
-            }
-        }
-    }
-    (modes != record.report.block_severity_failure_modes).then_some(ReplayProblem::BlockModes)
+    (record.block_modes(block) != record.report.block_severity_failure_modes).then_some(ReplayProblem::BlockModes)
 }
 
 #[cfg(test)]
