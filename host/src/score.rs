@@ -17,6 +17,9 @@ const MOST_NAMES: usize = 64;
 /// Most characters of a guest's or an agent's own words that go behind a failure mode.
 const MOST_WORDS: usize = 240;
 
+/// Most characters of a message that quotes somebody.
+const MOST_OF_A_MESSAGE: usize = 16_384;
+
 /// Words that no field of a score may carry: the record has facts, and no room for anybody's opinion of itself.
 pub(crate) const BANNED_WORDS: [&str; 4] = ["confidence", "llm", "self_reported", "model_says"];
 
@@ -176,18 +179,32 @@ pub(crate) struct Words<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Words<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut characters = self.0.chars();
-        for character in characters.by_ref().take(MOST_WORDS) {
-            if is_harmless(character) {
-                write!(f, "{character}")?;
-            } else {
-                write!(f, "{}", character.escape_default())?;
-            }
+        write_harmless(f, self.0, MOST_WORDS)
+    }
+}
+
+/// A message that may quote somebody else's words, such as an error about a file that anybody may have written: escaped like
+/// [`Words`], and cut only where nobody would read on.
+pub(crate) struct Message<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_harmless(f, self.0, MOST_OF_A_MESSAGE)
+    }
+}
+
+fn write_harmless(f: &mut fmt::Formatter<'_>, text: &str, most: usize) -> fmt::Result {
+    let mut characters = text.chars();
+    for character in characters.by_ref().take(most) {
+        if is_harmless(character) {
+            write!(f, "{character}")?;
+        } else {
+            write!(f, "{}", character.escape_default())?;
         }
-        match characters.count() {
-            0 => Ok(()),
-            left => write!(f, "… ({left} more characters)"),
-        }
+    }
+    match characters.count() {
+        0 => Ok(()),
+        left => write!(f, "… ({left} more characters)"),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::anchor::AnchorProblem;
 use crate::chain::{Break, Broken, Link, RecordFileName};
 use crate::ids::{Digest, TaskClassName};
 use crate::record::ReadRecordError;
+use crate::score::Message;
 use crate::store::{DraftEnd, FinishedDraft, ReadFileError, ReadMarkerError, ReadObjectError};
 
 /// The state of a body of evidence, from best to worst.
@@ -193,7 +194,8 @@ impl fmt::Display for Finding {
         }
         let mut cause: Option<&dyn Error> = Some(&self.problem);
         while let Some(error) = cause {
-            write!(f, ": {error}")?;
+            // A parser's error quotes what it did not expect, and whoever wrote the file chose that.
+            write!(f, ": {}", Message(&error.to_string()))?;
             cause = error.source();
         }
         Ok(())

@@ -7,7 +7,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::{State, StoreReader, append, state_of, store_with};
+use super::{State, StoreReader, append, records_in, state_of, store_with};
+use crate::score::is_harmless;
 
 const NAME: &str = "20261116T093000.120Z-ba7816bf.json";
 
@@ -55,6 +56,26 @@ fn names_that_would_fool_a_terminal_are_printed_harmlessly() {
     tampered(&found, r"`runs/a\nOK`: its name is not a record's");
     assert!(found.1.iter().all(|finding| !finding.contains(char::is_control)), "{found:?}");
     assert!(append(&path, "a", 2).is_err());
+}
+
+#[test]
+fn keys_that_would_fool_a_terminal_are_printed_harmlessly() {
+    let (_temp, path) = store_with(1);
+    let record = path.join("runs").join(&records_in(&path)[0]);
+    let text = fs::read_to_string(&record).expect("text");
+    let hostile = text.replacen("\"seq\":1", r#""seq":1,"\r\u001b[2KOK\u202e\n":1"#, 1);
+    assert_ne!(hostile, text);
+    fs::write(&record, &hostile).expect("written");
+    let found = state_of(&path);
+    tampered(&found, r"unknown field `\r\u{1b}[2KOK\u{202e}\n`");
+    assert!(found.1.iter().all(|finding| finding.chars().all(is_harmless)), "{found:?}");
+    let twice = text.replacen("\"seq\":1", r#""\u001b[2K":1,"\u001b[2K":1,"seq":1"#, 1);
+    fs::write(&record, &twice).expect("written");
+    tampered(&state_of(&path), r"the key `\u{1b}[2K` occurs twice");
+    // What a run says that finds such a store.
+    let refused = append(&path, "a", 2).expect_err("a broken chain is not continued");
+    let why = std::error::Error::source(&refused).expect("a cause").to_string();
+    assert!(why.contains("occurs twice") && why.chars().all(is_harmless), "{why}");
 }
 
 #[test]
