@@ -439,6 +439,17 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn what_is_no_folder_in_staging_stops_no_run_and_stays() {
+        let (_temp, store) = new_store();
+        let staging = store.staging.path();
+        fs::write(staging.join(".DS_Store"), "x").expect("written");
+        std::os::unix::fs::symlink("/", staging.join("link")).expect("linked");
+        append(&store, "a", 1);
+        assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+        assert_eq!(store.staging.names().expect("listed"), [".DS_Store", "link"]);
+    }
+
+    #[test]
     fn a_store_that_is_not_safe_is_refused_before_anything_is_written() {
         let temp = tempfile::tempdir().expect("a temporary folder");
         let open =
