@@ -93,7 +93,7 @@ fn verify_bundle(args: &VerifyArgs, path: &Path, steps: &mut Steps<Stderr>) -> R
         let what = format!("the bundle `{}` cannot be verified", path.display());
         Problem::new(Exit::EvidenceBroken, what).caused_by(&error)
     })?;
-    finish(args, &bundle, &mut verification, true, steps)
+    finish(args, &bundle, &mut verification, ObjectScope::Newest, steps)
 }
 
 fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit, Problem> {
@@ -104,7 +104,7 @@ fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit
     };
     let mut verification = verify_and_finish(args, &recollection, &store, steps)?;
     let sound = verification.is_sound();
-    let exit = finish(args, &store, &mut verification, false, steps)?;
+    let exit = finish(args, &store, &mut verification, ObjectScope::All, steps)?;
     if sound && verification.is_sound() {
         recollection.advance(&verification, verification.heads())?;
     }
@@ -116,14 +116,14 @@ fn finish(
     args: &VerifyArgs,
     evidence: &dyn Evidence,
     verification: &mut Verification,
-    newest_only: bool,
+    scope: ObjectScope,
     steps: &mut Steps<Stderr>,
 ) -> Result<Exit, Problem> {
     for checkpoint in args.against.checkpoints()? {
-        verification.compare_with_checkpoint(&checkpoint);
+        verification.compare_with_checkpoint(&checkpoint, scope);
     }
     let replayed = match args.replay {
-        true => Some(replay_all(args, evidence, verification, newest_only, steps)?),
+        true => Some(replay_all(args, evidence, verification, scope, steps)?),
         false => None,
     };
     if let Some(task_class) = &args.task_class {
@@ -178,7 +178,7 @@ fn replay_all(
     args: &VerifyArgs,
     evidence: &dyn Evidence,
     verification: &mut Verification,
-    newest_only: bool,
+    scope: ObjectScope,
     steps: &mut Steps<Stderr>,
 ) -> Result<Replay, Problem> {
     let workers = args.concurrency.scorers();
@@ -187,7 +187,7 @@ fn replay_all(
     let heads = verification.heads().clone();
     let is_newest = |link: &Link| heads.get(&link.position.task_class) == Some(link.head());
     let select = |link: &Link| {
-        (!newest_only || is_newest(link))
+        (scope == ObjectScope::All || is_newest(link))
             && args.task_class.as_ref().is_none_or(|class| *class == link.position.task_class)
             && args.since.is_none_or(|since| link.finished_at >= since.0)
     };
@@ -203,6 +203,7 @@ struct Line<'a> {
     schema_version: u32,
     state: &'static str,
     findings: Vec<FindingLine<'a>>,
+    notes: Vec<String>,
     classes: Vec<ClassLine<'a>>,
     replay: Option<ReplayLine>,
 }
@@ -235,6 +236,9 @@ struct ReplayLine {
 fn report(verification: &Verification, replayed: Option<&Replay>, only_json: bool) -> Result<Exit, Problem> {
     let mut printer = if only_json { Printer::stdout_only() } else { Printer::stdio() };
     let state = verification.state();
+    for note in &verification.notes {
+        printer.tell(&format!("note: {note}"));
+    }
     for finding in &verification.findings {
         printer.tell(&format!("{}: {finding}", finding.state()));
     }
@@ -251,6 +255,7 @@ fn report(verification: &Verification, replayed: Option<&Replay>, only_json: boo
         schema_version: LINES_VERSION,
         state: state.as_str(),
         findings: verification.findings.iter().map(finding_line).collect(),
+        notes: verification.notes.iter().map(ToString::to_string).collect(),
         classes,
         replay: replayed.map(|replayed| ReplayLine {
             records: replayed.records,

@@ -7,6 +7,7 @@ mod case;
 mod figures;
 mod finding;
 mod last_seen;
+mod note;
 mod replay;
 mod walk;
 

@@ -6,6 +6,7 @@ use super::case::CaseManifest;
 use super::figures;
 use super::finding::{Finding, Problem, State};
 use super::last_seen::{FirstUse, LastSeenError, LastSeenFile, LastSeenProblem, Memory};
+use super::note::Note;
 use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, StoreId};
 use crate::ids::{Digest, RecordHash, TaskClassName};
@@ -56,6 +57,7 @@ pub(crate) struct Verification {
     /// Markers of live runs that no record names: unfinished, or still running.
     pub(crate) unfinished: Vec<Started>,
     pub(crate) findings: Vec<Finding>,
+    pub(crate) notes: Vec<Note>,
     /// What was seen, for a writer that goes on from here.
     pub(crate) snapshot: Snapshot,
 }
@@ -84,6 +86,7 @@ impl Verification {
     /// Keeps what concerns one task class. What nobody can attribute concerns every one.
     pub(crate) fn limit_to(&mut self, task_class: &TaskClassName) {
         self.findings.retain(|finding| finding.task_class.as_ref().is_none_or(|class| class == task_class));
+        self.notes.retain(|note| note.task_class().is_none_or(|class| class == task_class));
         self.classes.retain(|class, _| class == task_class);
         self.links.retain(|(class, _), _| class == task_class);
         self.unfinished.retain(|started| &started.marker.task_class == task_class);
@@ -94,8 +97,19 @@ impl Verification {
         self.state() <= State::Incomplete
     }
 
-    /// Compares with what somebody signed.
-    pub(crate) fn compare_with_checkpoint(&mut self, checkpoint: &Checkpoint) {
+    /// Compares with what somebody signed. With the scope of a bundle, only what a bundle can have is compared.
+    pub(crate) fn compare_with_checkpoint(&mut self, checkpoint: &Checkpoint, scope: ObjectScope) {
+        let (checkpoint, silent) = match scope {
+            ObjectScope::All => (checkpoint.clone(), Vec::new()),
+            ObjectScope::Newest => checkpoint.up_to(self.heads()),
+        };
+        let carried = |class: &TaskClassName| self.heads().get(class).map_or(0, |head| head.seq);
+        let note = |(task_class, later): (TaskClassName, Option<u64>)| match later {
+            Some(anchored) => Note::CheckpointIsLater { carried: carried(&task_class), task_class, anchored },
+            None => Note::CheckpointIsSilent { task_class },
+        };
+        let notes: Vec<_> = silent.into_iter().map(note).collect();
+        self.notes.extend(notes);
         let hash_at = |class: &TaskClassName, seq| self.hash_at(class, seq);
         let problems = checkpoint.compare(self.store_id, self.heads(), &hash_at);
         self.add(problems.into_iter().map(|(task_class, seq, problem)| Finding {
@@ -167,6 +181,7 @@ fn walk(
         links: scan.links.into_iter().map(place).collect(),
         unfinished: Vec::new(),
         findings: Vec::new(),
+        notes: Vec::new(),
         snapshot: scan.snapshot,
     };
     verification.add(scan.findings);

@@ -10,7 +10,7 @@ use crate::anchor::Checkpoint;
 use crate::chain::StoreId;
 use crate::ids::Digest;
 use crate::store::{Evidence, LockError, ReadFileError, ReadObjectError, Snapshot, StoreReader, scan};
-use crate::verify::{Checks, FirstUse, LastSeenFile, Verification, verify_store};
+use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, Verification, verify_store};
 
 /// A store with a past: five records of two classes, two live runs of which one was not finished, all seen and anchored.
 struct Scene {
@@ -55,7 +55,7 @@ impl Scene {
     /// What the chain says by itself, with the last-seen head, and with the checkpoint.
     fn states(&self) -> [State; 3] {
         let mut anchored = self.verified(false);
-        anchored.compare_with_checkpoint(&self.checkpoint);
+        anchored.compare_with_checkpoint(&self.checkpoint, ObjectScope::All);
         [self.verified(false).state(), self.verified(true).state(), anchored.state()]
     }
 

@@ -1,0 +1,40 @@
+//! What whoever reads a verification should know although nothing is wrong: a note never changes the state of the evidence.
+//!
+//! What could not be checked because it was not asked for, or because nothing is known about it, is said here; what was asked
+//! for and could not be checked is a [`super::Finding`]. A note quotes nothing that is not a name that was parsed or escaped.
+
+use std::fmt;
+
+use crate::ids::TaskClassName;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// A checkpoint has more records of the class than a bundle carries.
+    CheckpointIsLater { task_class: TaskClassName, anchored: u64, carried: u64 },
+    /// A checkpoint was made before the class had a record.
+    CheckpointIsSilent { task_class: TaskClassName },
+}
+
+impl Note {
+    /// The task class that it concerns; `None` when it concerns the whole.
+    pub(crate) fn task_class(&self) -> Option<&TaskClassName> {
+        match self {
+            Self::CheckpointIsLater { task_class, .. } | Self::CheckpointIsSilent { task_class } => Some(task_class),
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CheckpointIsLater { task_class, anchored, carried } => write!(
+                f,
+                "task class `{task_class}`: the checkpoint has its record {anchored}, and the bundle ends with {carried}, so the \
+                 checkpoint says nothing about it; compare it with an older one"
+            ),
+            Self::CheckpointIsSilent { task_class } => {
+                write!(f, "task class `{task_class}`: the checkpoint has no record of it, and so says nothing about it")
+            }
+        }
+    }
+}
