@@ -6,6 +6,7 @@ use std::path::{self, Path};
 use clap::Args;
 
 use super::exit::Exit;
+use super::printer::Printer;
 use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places, surroundings};
 use crate::chain::{Heads, Link};
@@ -80,6 +81,8 @@ impl Opened {
         let store = StoreReader::open(&places.out, LOCK_PATIENCE).map_err(|error| failed(&error))?;
         let verification =
             verify_store(&store, recollection.checks(), &mut |_, _| {}).map_err(|error| failed(&error))?;
+        let mut printer = Printer::stdio();
+        verification.notes.iter().for_each(|note| printer.tell(&format!("note: {note}")));
         Ok(Self { store, verification })
     }
 

@@ -9,6 +9,10 @@ use crate::ids::TaskClassName;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Note {
+    /// There is nothing that the store could be compared with, so a lost tail would not be noticed.
+    NotSeenBefore,
+    /// Nor will there be the next time.
+    NothingRemembered,
     /// A checkpoint has more records of the class than a bundle carries.
     CheckpointIsLater { task_class: TaskClassName, anchored: u64, carried: u64 },
     /// A checkpoint was made before the class had a record.
@@ -19,6 +23,7 @@ impl Note {
     /// The task class that it concerns; `None` when it concerns the whole.
     pub(crate) fn task_class(&self) -> Option<&TaskClassName> {
         match self {
+            Self::NotSeenBefore | Self::NothingRemembered => None,
             Self::CheckpointIsLater { task_class, .. } | Self::CheckpointIsSilent { task_class } => Some(task_class),
         }
     }
@@ -27,6 +32,13 @@ impl Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NotSeenBefore => {
+                f.write_str("the store was not seen before on this machine: whether its tail was cut off, nobody can tell")
+            }
+            Self::NothingRemembered => f.write_str(
+                "without a state directory nothing is remembered of the store, so a tail that is cut off is not noticed; set HOME \
+                 or XDG_STATE_HOME",
+            ),
             Self::CheckpointIsLater { task_class, anchored, carried } => write!(
                 f,
                 "task class `{task_class}`: the checkpoint has its record {anchored}, and the bundle ends with {carried}, so the \

@@ -126,16 +126,20 @@ impl Verification {
 }
 
 /// Walks a store and compares it with what was seen of it before.
+///
+/// Others may append meanwhile. What is remembered only follows the records, and a record only follows its marker, so the three
+/// are read in this order: what is read later has at least what the earlier one speaks of.
 pub(crate) fn verify_store(
     store: &StoreReader,
     checks: Checks<'_>,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Verification, VerifyError> {
-    let (markers, marker_findings) = store.started()?;
+    let memory = checks.last_seen.map_or(Ok(Memory::None), LastSeenFile::read)?;
     let (mut verification, named) = walk(store, ObjectScope::All, progress)?;
+    let (markers, marker_findings) = store.started()?;
     verification.add(marker_findings);
     verification.add_markers(markers, &named);
-    verification.compare_with_last_seen(checks)?;
+    verification.compare_with_last_seen(checks, memory);
     Ok(verification)
 }
 
@@ -209,12 +213,12 @@ impl Verification {
         self.add(findings);
     }
 
-    fn compare_with_last_seen(&mut self, checks: Checks<'_>) -> Result<(), VerifyError> {
+    fn compare_with_last_seen(&mut self, checks: Checks<'_>, memory: Memory) {
         let started = self.started_counts();
-        let memory = match checks.last_seen {
-            Some(last_seen) => last_seen.read()?,
-            None => Memory::None,
-        };
+        if memory == Memory::None {
+            let is_kept = checks.last_seen.is_some();
+            self.notes.push(if is_kept { Note::NotSeenBefore } else { Note::NothingRemembered });
+        }
         let problems = match memory {
             Memory::Seen(seen) => {
                 seen.compare(self.store_id, self.heads(), &started, &|class, seq| self.hash_at(class, seq))
@@ -229,7 +233,6 @@ impl Verification {
             file: None,
             problem: Problem::LastSeen(problem),
         }));
-        Ok(())
     }
 }
 
