@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::thread;
 
-use super::{State, Told, append, child, records_in, state_of, store_with, told, verified};
+use super::{State, StoreReader, Told, append, child, records_in, state_of, store_with, told, verified};
+use crate::verify::{Checks, FirstUse, LastSeenFile, verify_store};
 
 #[test]
 fn two_hundred_processes_append_two_hundred_records_and_no_fork() {
@@ -22,6 +24,44 @@ fn two_hundred_processes_append_two_hundred_records_and_no_fork() {
     assert_eq!(verification.classes[&super::class("a")].records, 150);
     assert_eq!(verification.classes[&super::class("b")].records, 50);
     assert_eq!(fs::read_dir(path.join("staging")).expect("listed").count(), 0, "everybody cleaned up");
+}
+
+/// Everything that a live run does to a store, in the midst of somebody's verification of it.
+#[test]
+fn whoever_verifies_while_others_append_never_calls_it_tampered() {
+    let (temp, path) = store_with(2);
+    let last_seen = LastSeenFile::open(&temp.path().join("state"), &path, super::PATIENCE).expect("it opens");
+    let reader = StoreReader::open(&path, super::PATIENCE).expect("a store");
+    let checks = Checks { last_seen: Some(&last_seen), first_use: FirstUse::Trust };
+    let append_and_remember = |label: u32| {
+        let store = super::open(&path);
+        let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");
+        let marker = store.announce(&super::class("a"), started_at, 2).expect("announced");
+        let run = super::Run::new(label);
+        let intake = store.intake().expect("it takes objects");
+        run.keep_objects(&intake);
+        let build = |position: &_| {
+            let mut record = run.at(position);
+            record.started_marker = Some(marker);
+            record
+        };
+        store.append(&super::Snapshot::default(), &super::class("a"), &intake, build).expect("committed");
+        let seen = verify_store(store.reader(), checks, &mut |_, _| {}).expect("it can be read");
+        last_seen.advance(seen.store_id, seen.heads(), &seen.started_counts()).expect("remembered");
+    };
+    let check = |progress: &mut dyn FnMut(usize, usize)| {
+        let verification = verify_store(&reader, checks, progress).expect("it can be read");
+        assert_eq!(verification.state(), State::Ok, "{:?}", verification.findings);
+    };
+    // After the records were listed and before the end.
+    check(&mut |done, _| append_and_remember(u32::try_from(done).expect("a few")));
+    // And at any other time.
+    thread::scope(|scope| {
+        let others = scope.spawn(|| (10..50).for_each(append_and_remember));
+        while !others.is_finished() {
+            check(&mut |_, _| {});
+        }
+    });
 }
 
 #[test]
