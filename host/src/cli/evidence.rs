@@ -10,6 +10,7 @@ use super::printer::Printer;
 use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places, surroundings};
 use crate::chain::{Heads, Link};
+use crate::ids::TaskClassName;
 use crate::record::RecordedRun;
 use crate::store::{Evidence as _, StoreReader};
 use crate::verify::{Checks, FirstUse, LastSeenFile, State, Verification, verify_store};
@@ -113,6 +114,20 @@ impl Opened {
         let bytes = self.store.record(link.file_name().as_str()).ok()?;
         RecordedRun::read(&bytes).ok().filter(|(_, again)| again == link).map(|(record, _)| record)
     }
+}
+
+/// A task class that the evidence has nothing of is no evidence that holds: most often its name is mistyped.
+pub(super) fn require_class(verification: &Verification, task_class: &TaskClassName) -> Result<(), Problem> {
+    if verification.knows(task_class) {
+        return Ok(());
+    }
+    let there: Vec<_> = verification.classes.keys().map(|class| format!("`{class}`")).collect();
+    let hint = match there.as_slice() {
+        [] => "there is nothing of any task class; name the store with --out".to_owned(),
+        there => format!("there is {}; name another store with --out", there.join(", ")),
+    };
+    Err(Problem::new(Exit::TaskClassNotFound, format!("there is no record of `{task_class}` in the evidence"))
+        .hint(hint))
 }
 
 /// Only OK is a yes.

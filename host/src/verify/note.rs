@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::ids::TaskClassName;
+use crate::utc::UtcMillis;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Note {
@@ -13,6 +14,8 @@ pub(crate) enum Note {
     NotSeenBefore,
     /// Nor will there be the next time.
     NothingRemembered,
+    /// Something is wrong with records that were not asked for.
+    EarlierFindings { findings: usize, since: UtcMillis },
     /// A checkpoint has more records of the class than a bundle carries.
     CheckpointIsLater { task_class: TaskClassName, anchored: u64, carried: u64 },
     /// A checkpoint was made before the class had a record.
@@ -23,7 +26,7 @@ impl Note {
     /// The task class that it concerns; `None` when it concerns the whole.
     pub(crate) fn task_class(&self) -> Option<&TaskClassName> {
         match self {
-            Self::NotSeenBefore | Self::NothingRemembered => None,
+            Self::NotSeenBefore | Self::NothingRemembered | Self::EarlierFindings { .. } => None,
             Self::CheckpointIsLater { task_class, .. } | Self::CheckpointIsSilent { task_class } => Some(task_class),
         }
     }
@@ -39,6 +42,9 @@ impl fmt::Display for Note {
                 "without a state directory nothing is remembered of the store, so a tail that is cut off is not noticed; set HOME \
                  or XDG_STATE_HOME",
             ),
+            Self::EarlierFindings { findings, since } => {
+                write!(f, "findings about records that were finished before {since} count, and are not shown: {findings}")
+            }
             Self::CheckpointIsLater { task_class, anchored, carried } => write!(
                 f,
                 "task class `{task_class}`: the checkpoint has its record {anchored}, and the bundle ends with {carried}, so the \

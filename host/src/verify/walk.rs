@@ -11,6 +11,7 @@ use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, StoreId};
 use crate::ids::{Digest, RecordHash, TaskClassName};
 use crate::store::{Evidence, FileError, LockError, Seen, Snapshot, Started, StoreReader, scan};
+use crate::utc::UtcMillis;
 
 /// What a task class has in the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -83,6 +84,12 @@ impl Verification {
         self.findings.sort_by(|a, b| (&a.task_class, a.seq, &a.file).cmp(&(&b.task_class, b.seq, &b.file)));
     }
 
+    /// Whether there is anything of a task class: a record, a marker, or a finding that may be about it.
+    pub(crate) fn knows(&self, task_class: &TaskClassName) -> bool {
+        let may_concern = |finding: &Finding| finding.task_class.as_ref().is_none_or(|class| class == task_class);
+        self.classes.contains_key(task_class) || self.findings.iter().any(may_concern)
+    }
+
     /// Keeps what concerns one task class. What nobody can attribute concerns every one.
     pub(crate) fn limit_to(&mut self, task_class: &TaskClassName) {
         self.findings.retain(|finding| finding.task_class.as_ref().is_none_or(|class| class == task_class));
@@ -90,6 +97,27 @@ impl Verification {
         self.classes.retain(|class, _| class == task_class);
         self.links.retain(|(class, _), _| class == task_class);
         self.unfinished.retain(|started| &started.marker.task_class == task_class);
+    }
+
+    /// Keeps what concerns records that were finished at `since` or later, and what is of no record. Whoever asks for less must
+    /// not hear OK of something broken, so what is left out is counted in a note, and the state is to be taken before.
+    pub(crate) fn limit_to_since(&mut self, since: UtcMillis) {
+        let is_earlier = |link: &Link| link.finished_at < since;
+        let earlier: BTreeSet<_> =
+            self.links.iter().filter(|(_, link)| is_earlier(link)).map(|(place, _)| place.clone()).collect();
+        for (task_class, _) in &earlier {
+            let summary = self.classes.entry(task_class.clone()).or_default();
+            summary.records = summary.records.saturating_sub(1);
+        }
+        let place = |finding: &Finding| finding.task_class.clone().zip(finding.seq);
+        let before = self.findings.len();
+        self.findings.retain(|finding| place(finding).is_none_or(|place| !earlier.contains(&place)));
+        let findings = before - self.findings.len();
+        if findings > 0 {
+            self.notes.push(Note::EarlierFindings { findings, since });
+        }
+        self.links.retain(|place, _| !earlier.contains(place));
+        self.unfinished.retain(|started| started.marker.started_at >= since);
     }
 
     /// Whether anything is wrong that a crash does not explain.

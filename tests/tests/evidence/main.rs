@@ -4,6 +4,7 @@ mod anchors;
 mod bundles;
 mod golden;
 mod last_seen;
+mod parts;
 mod promotion;
 
 use std::path::PathBuf;
