@@ -1,10 +1,17 @@
 //! Many processes at one store.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 use std::thread;
+use std::time::Duration;
 
-use super::{State, StoreReader, Told, append, child, records_in, state_of, store_with, told, verified};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use super::{
+    AppendError, State, StoreReader, StoreWriter, Told, append, child, records_in, state_of, store_with, told, verified,
+};
+use crate::record::RecordedRun;
 use crate::verify::{Checks, FirstUse, LastSeenFile, verify_store};
 
 #[test]
@@ -80,6 +87,29 @@ fn a_writer_whose_store_was_replaced_while_it_waited_writes_nothing() {
     assert_eq!(records_in(&temp.path().join("moved")).len(), 1);
 }
 
+#[test]
+fn a_stopped_holder_of_the_lock_is_named_and_a_killed_one_holds_it_no_longer() {
+    let (_temp, path) = store_with(1);
+    let mut holder = child(&[], &path, "a", 2)
+        .env(super::CHILD_LOCKS, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(holder.stdout.take().expect("its stdout")).lines();
+    assert!(lines.any(|line| line.expect("text") == "LOCKED"), "it ended without the lock");
+    let pid = Pid::from_child(&holder);
+    kill_process(pid, Signal::STOP).expect("stopped");
+    waitpid(Some(pid), WaitOptions::UNTRACED).expect("it is a child");
+    let impatient = StoreWriter::open(&path, super::user(), Duration::ZERO).expect("no lock is needed to open it");
+    let error = impatient.lock().expect_err("it is held").to_string();
+    assert!(error.contains(&format!("locked by process {}, which is stopped", holder.id())), "{error}");
+    holder.kill().expect("killed");
+    holder.wait().expect("it ends");
+    append(&path, "a", 2).expect("the lock is free");
+    assert_eq!(state_of(&path), (State::Ok, Vec::new()));
+}
+
 /// Two writers that did not exclude each other: each appended to a copy, and both records are in one store afterwards.
 #[test]
 fn two_records_with_one_number_are_a_fork_that_is_named_with_its_files() {
@@ -98,22 +128,25 @@ fn two_records_with_one_number_are_a_fork_that_is_named_with_its_files() {
     assert!(append(&path, "a", 5).is_err(), "a forked chain is not continued");
 }
 
+/// Somebody who holds no lock puts a file where the record is about to go, after the writer has looked.
 #[test]
 fn a_name_that_is_taken_is_never_written_over() {
     let (_temp, path) = store_with(1);
-    // What the next record will be called is known from an append to a copy.
-    let copy = path.with_file_name("copy");
-    super::copy(&path, &copy);
-    let receipt = append(&copy, "a", 2).expect("committed");
-    let taken = path.join("runs").join(receipt.link.file_name().as_str());
-    fs::write(&taken, "somebody else's").expect("written");
     let store = super::open(&path);
-    let runs = store.reader().runs();
-    runs.write_new(".tmp-x", b"mine").expect("written");
-    let name = receipt.link.file_name();
-    assert!(runs.rename_new(".tmp-x", runs, name.as_str()).is_err());
+    let run = super::Run::new(2);
+    let intake = store.intake().expect("it takes objects");
+    run.keep_objects(&intake);
+    let mut taken = path.join("runs");
+    let build = |position: &_| {
+        let record = run.at(position);
+        let (_, link) = RecordedRun::read(&record.to_bytes().expect("it serialises")).expect("a record");
+        taken.push(link.file_name().as_str());
+        fs::write(&taken, "somebody else's").expect("written");
+        record
+    };
+    let error = store.append(&super::Snapshot::default(), &super::class("a"), &intake, build).expect_err("taken");
+    assert!(matches!(error, AppendError::NotCommitted { .. }), "{error:?}");
     assert_eq!(fs::read(&taken).expect("readable"), b"somebody else's");
-    // A plain rename would have destroyed it without a word.
-    runs.rename_over(".tmp-x", name.as_str()).expect("renamed");
-    assert_eq!(fs::read(&taken).expect("readable"), b"mine");
+    let drafts = fs::read_dir(path.join("runs")).expect("listed").count() - records_in(&path).len();
+    assert_eq!(drafts, 0, "the draft was taken away");
 }
