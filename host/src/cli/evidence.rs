@@ -47,7 +47,7 @@ impl Recollection {
     }
 
     pub(super) fn checks(&self) -> Checks<'_> {
-        Checks { last_seen: self.last_seen.as_ref(), first_use: self.first_use }
+        Checks { last_seen: self.last_seen.as_ref(), first_use: self.first_use, user: surroundings::user() }
     }
 
     /// Whether the store was seen before, so that its absence is a finding.

@@ -472,11 +472,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_clock_that_jumps_changes_nothing() {
+    fn a_clock_that_jumps_changes_nothing_and_is_noted_when_it_went_back() {
         let (_temp, store) = new_store();
-        for label in [59, 1, 58, 2, 57, 57] {
-            append(&store, "a", label);
+        for (name, label) in [("a", 59), ("b", 30), ("a", 1), ("a", 58), ("a", 2), ("a", 57), ("a", 57)] {
+            append(&store, name, label);
         }
         assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+        let notes: Vec<_> = verified(&store).notes.iter().map(ToString::to_string).collect();
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].starts_with("record 2 of `a` says that it was finished before"), "{notes:?}");
+        assert!(notes[1].starts_with("record 4 of `a` "), "{notes:?}");
     }
 }

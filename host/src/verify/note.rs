@@ -16,6 +16,14 @@ pub(crate) enum Note {
     NothingRemembered,
     /// Something is wrong with records that were not asked for.
     EarlierFindings { findings: usize, since: UtcMillis },
+    /// Somebody else owns parts of the store, of which this is the first.
+    ForeignOwner { file: String, owner: u32, user: u32, more: usize },
+    /// Others may read or write parts of the store, of which this is the first.
+    OpenToOthers { file: String, mode: u32, more: usize },
+    /// A record says that it was finished before the one that it follows.
+    ClockWentBack { task_class: TaskClassName, seq: u64 },
+    /// A copy of a record that an editor made.
+    LeftByAnEditor { file: String },
     /// A checkpoint has more records of the class than a bundle carries.
     CheckpointIsLater { task_class: TaskClassName, anchored: u64, carried: u64 },
     /// A checkpoint was made before the class had a record.
@@ -26,8 +34,15 @@ impl Note {
     /// The task class that it concerns; `None` when it concerns the whole.
     pub(crate) fn task_class(&self) -> Option<&TaskClassName> {
         match self {
-            Self::NotSeenBefore | Self::NothingRemembered | Self::EarlierFindings { .. } => None,
-            Self::CheckpointIsLater { task_class, .. } | Self::CheckpointIsSilent { task_class } => Some(task_class),
+            Self::ClockWentBack { task_class, .. }
+            | Self::CheckpointIsLater { task_class, .. }
+            | Self::CheckpointIsSilent { task_class } => Some(task_class),
+            Self::NotSeenBefore
+            | Self::NothingRemembered
+            | Self::EarlierFindings { .. }
+            | Self::ForeignOwner { .. }
+            | Self::OpenToOthers { .. }
+            | Self::LeftByAnEditor { .. } => None,
         }
     }
 }
@@ -45,6 +60,18 @@ impl fmt::Display for Note {
             Self::EarlierFindings { findings, since } => {
                 write!(f, "findings about records that were finished before {since} count, and are not shown: {findings}")
             }
+            Self::ForeignOwner { file, owner, user, more } => {
+                write!(f, "`{file}`{} belongs to user {owner}, and you are user {user}", and_more(*more))
+            }
+            Self::OpenToOthers { file, mode, more } => {
+                write!(f, "others may read or write `{file}`{} (mode {mode:04o})", and_more(*more))
+            }
+            Self::ClockWentBack { task_class, seq } => write!(
+                f,
+                "record {seq} of `{task_class}` says that it was finished before the one before it: a clock was set back; the \
+                 order of records does not depend on it"
+            ),
+            Self::LeftByAnEditor { file } => write!(f, "`{file}` is what an editor left of a record that was opened in it"),
             Self::CheckpointIsLater { task_class, anchored, carried } => write!(
                 f,
                 "task class `{task_class}`: the checkpoint has its record {anchored}, and the bundle ends with {carried}, so the \
@@ -55,4 +82,8 @@ impl fmt::Display for Note {
             }
         }
     }
+}
+
+fn and_more(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(" (and {count} more)") }
 }

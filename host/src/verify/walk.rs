@@ -8,7 +8,7 @@ use super::finding::{Finding, Problem, State};
 use super::last_seen::{FirstUse, LastSeenError, LastSeenFile, LastSeenProblem, Memory};
 use super::note::Note;
 use crate::anchor::Checkpoint;
-use crate::chain::{Heads, Link, StoreId};
+use crate::chain::{Heads, Link, Position, StoreId};
 use crate::ids::{Digest, RecordHash, TaskClassName};
 use crate::store::{Evidence, FileError, LockError, Seen, Snapshot, Started, StoreReader, scan};
 use crate::utc::UtcMillis;
@@ -35,6 +35,8 @@ pub(crate) struct Checks<'a> {
     /// Where there is none, nothing can be remembered: every use is a first one.
     pub(crate) last_seen: Option<&'a LastSeenFile>,
     pub(crate) first_use: FirstUse,
+    /// Who should own the store.
+    pub(crate) user: u32,
 }
 
 /// Why evidence could not even be looked at.
@@ -168,6 +170,7 @@ pub(crate) fn verify_store(
     verification.add(marker_findings);
     verification.add_markers(markers, &named);
     verification.compare_with_last_seen(checks, memory);
+    verification.notes.extend(store.privacy(checks.user)?);
     Ok(verification)
 }
 
@@ -213,14 +216,29 @@ fn walk(
         links: scan.links.into_iter().map(place).collect(),
         unfinished: Vec::new(),
         findings: Vec::new(),
-        notes: Vec::new(),
+        notes: scan.notes,
         snapshot: scan.snapshot,
     };
+    verification.note_clocks();
     verification.add(scan.findings);
     Ok((verification, named))
 }
 
 impl Verification {
+    /// Time is a claim, and no order depends on it; that it went back may still explain something to somebody.
+    fn note_clocks(&mut self) {
+        let pairs = self.links.values().zip(self.links.values().skip(1));
+        let went_back = |(one, next): &(&Link, &Link)| {
+            one.position.task_class == next.position.task_class && next.finished_at < one.finished_at
+        };
+        let note = |(_, next): (&Link, &Link)| {
+            let Position { task_class, seq, .. } = next.position.clone();
+            Note::ClockWentBack { task_class, seq }
+        };
+        let notes: Vec<_> = pairs.filter(went_back).map(note).collect();
+        self.notes.extend(notes);
+    }
+
     fn add_markers(&mut self, markers: Vec<Started>, named: &NamedMarkers) {
         let there: BTreeSet<_> = markers.iter().map(|started| started.digest).collect();
         for started in markers {

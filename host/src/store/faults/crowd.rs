@@ -39,7 +39,7 @@ fn whoever_verifies_while_others_append_never_calls_it_tampered() {
     let (temp, path) = store_with(2);
     let last_seen = LastSeenFile::open(&temp.path().join("state"), &path, super::PATIENCE).expect("it opens");
     let reader = StoreReader::open(&path, super::PATIENCE).expect("a store");
-    let checks = Checks { last_seen: Some(&last_seen), first_use: FirstUse::Trust };
+    let checks = Checks { last_seen: Some(&last_seen), first_use: FirstUse::Trust, user: super::user() };
     let append_and_remember = |label: u32| {
         let store = super::open(&path);
         let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{PATIENCE, State, append, class, copy, open, records_in};
+use super::{PATIENCE, State, append, class, copy, open, records_in, user};
 use crate::anchor::Checkpoint;
 use crate::chain::StoreId;
 use crate::ids::Digest;
@@ -49,7 +49,8 @@ impl Scene {
     fn verified(&self, remember: bool) -> Verification {
         let store = StoreReader::open(&self.store, PATIENCE).expect("it is a store");
         let last_seen = remember.then_some(&self.last_seen);
-        verify_store(&store, Checks { last_seen, first_use: FirstUse::Trust }, &mut |_, _| {}).expect("it can be read")
+        verify_store(&store, Checks { last_seen, first_use: FirstUse::Trust, user: user() }, &mut |_, _| {})
+            .expect("it can be read")
     }
 
     /// What the chain says by itself, with the last-seen head, and with the checkpoint.
