@@ -117,6 +117,29 @@ fn a_checkpoint_that_is_not_trusted_or_of_another_store_is_refused() {
 }
 
 #[test]
+fn a_key_does_not_sign_two_pasts_of_one_store() {
+    let workbench = workbench();
+    run(&workbench, "001*");
+    let newest = run(&workbench, "001*");
+    anchor(&workbench);
+    let anchors = workbench.path().join("audit/anchors");
+    let count = || fs::read_dir(&anchors).expect("listed").count();
+    let before = count();
+    // An older copy is put back, and what was seen is forgotten.
+    fs::remove_file(&newest).expect("removed");
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    let ended = workbench.eval(["anchor", "--key=secret"]).run().expect_code(6);
+    assert!(ended.stderr.contains("the checkpoint has 2 records of it, and now there are 1"), "{}", ended.stderr);
+    run(&workbench, "002*");
+    let ended = workbench.eval(["anchor", "--key=secret"]).run().expect_code(6);
+    assert!(ended.stderr.contains("it was rewritten"), "{}", ended.stderr);
+    assert_eq!(count(), before, "nothing was signed");
+    // Another key has signed nothing of it yet.
+    let _ended = workbench.eval(["keygen", "--name=other", "--key=other"]).run().expect_code(0);
+    let _ended = workbench.eval(["anchor", "--key=other"]).run().expect_code(0);
+}
+
+#[test]
 fn a_secret_key_is_private_and_never_written_over() {
     use std::os::unix::fs::PermissionsExt as _;
     let workbench = Workbench::empty(BINARY);
