@@ -5,6 +5,7 @@ mod crash;
 mod crowd;
 mod hostile;
 mod injected;
+mod model;
 mod tamper;
 
 use std::fs;
