@@ -500,11 +500,9 @@ mod tests {
         ];
         for (fault, class) in &faults {
             assert_eq!(fault.class(), *class, "{fault}");
-            assert!(is_host_mode(fault.name()), "{fault}");
-            assert!(fault.to_string().starts_with(fault.name()));
-            let mode = host_mode(&fault.to_string()).expect("a mode of the host");
-            assert_eq!((mode.name, mode.class), (fault.name(), *class));
-            assert_eq!(mode.has_output, matches!(fault, CaseFault::Rubric(_)), "{fault}");
+            let mode =
+                HostMode { name: fault.name(), class: *class, has_output: matches!(fault, CaseFault::Rubric(_)) };
+            assert_eq!(host_mode(&fault.to_string()), Some(mode));
         }
         assert_eq!(faults.len(), HOST_MODES.len());
     }

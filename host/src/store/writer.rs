@@ -388,6 +388,27 @@ pub(super) mod tests {
         assert_eq!(state_of(&store), (State::Ok, Vec::new()));
     }
 
+    /// The lock keeps writers from losing their work to each other. Where it does not exclude, nothing is lost without a word
+    /// either: both records are there, and the fork is named.
+    #[test]
+    fn writers_without_the_lock_write_nothing_over_and_make_a_fork_that_is_named() {
+        let (_temp, store) = new_store();
+        append(&store, "a", 1);
+        let ready = |label| {
+            let run = Run::new(label);
+            let intake = store.intake().expect("it takes objects");
+            run.keep_objects(&intake);
+            let ready = store.prepare(&Snapshot::default(), &class("a"), &intake, |position| run.at(position));
+            ready.expect("nothing is in the way")
+        };
+        let all = [ready(2), ready(3), ready(2)];
+        let ends = all.each_ref().map(|ready| store.write_draft(ready).map(|()| store.publish(ready)));
+        assert!(matches!(ends, [Ok(Ok(_)), Ok(Ok(_)), Ok(Err(AppendError::NotCommitted { .. }))]), "{ends:?}");
+        let (state, findings) = state_of(&store);
+        assert_eq!((state, findings.len()), (State::Tampered, 1), "{findings:?}");
+        assert!(findings[0].starts_with("record 2 of `a`: the chain forks here: 2 records"), "{findings:?}");
+    }
+
     #[test]
     fn a_record_for_another_place_is_not_committed() {
         let (_temp, store) = new_store();

@@ -60,7 +60,7 @@ fn impossible_score(score: &ScoreFields, has_output: bool) -> Option<&'static st
     // Which modes block is the registration's to say, and a replay's to check.
     let admitted = BenchScore::admit(claim, meter, &BTreeSet::new());
     let is_as_admitted = |admitted: BenchScore| admitted.failure_modes() == score.failure_modes;
-    (!admitted.is_ok_and(is_as_admitted)).then_some("has a score that no rubric can be given")
+    (!admitted.is_ok_and(is_as_admitted)).then_some("has a verdict that the host takes from no rubric")
 }
 
 /// A fault: no points whatever, and one reason, which is the host's own and of the outcome's class.
@@ -246,7 +246,7 @@ mod tests {
             first_case(record)["score"]["failure_modes"] = json!(["rubric_timeout"]);
             first_case(record)["score"]["score"] = json!(1.0);
         };
-        says(clock_fault_as_a_verdict, "case `001-first` has a score that no rubric can be given");
+        says(clock_fault_as_a_verdict, "case `001-first` has a verdict that the host takes from no rubric");
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_verdict_is_one_that_the_host_admits() {
-        let expected = "case `001-first` has a score that no rubric can be given";
+        let expected = "case `001-first` has a verdict that the host takes from no rubric";
         for (field, value) in [
             ("score", json!(1.5)),
             ("failure_modes", json!(["skipped_cost_cap"])),
