@@ -39,7 +39,8 @@ pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Problem> {
     let mut printer = Printer::stdio();
     tell(&mut printer, &verdict);
     if let Err(problem) = recommend(args, &line) {
-        printer.tell(&format!("the informational copy was not written: {}", problem.rendered()));
+        printer.tell("the informational copy was not written:");
+        problem.rendered().lines().for_each(|line| printer.tell(line));
     }
     printer.text(&line);
     printer.finish(if verdict.evidence_sufficient() { Exit::Ok } else { Exit::AnswerIsNo })
