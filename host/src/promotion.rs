@@ -1,9 +1,10 @@
 //! The gate: whether the newest evidence is enough for the next tier. A pure function, and nobody's permission.
 //!
-//! A verdict is read by a human, who changes the tier in a reviewed pull request. Nothing in this program can do that:
-//! [`apply`] always fails, and says which line of which file a human edits.
+//! Evidence counts for the bench as it is now: another rubric or other cases than it has are another bench's evidence, and what
+//! blocks a promotion is what the registration says now. A verdict is read by a human, who changes the tier in a reviewed pull
+//! request. Nothing in this program can do that: [`apply`] always fails, and says which line of which file a human edits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,13 +13,23 @@ use serde::Serialize;
 
 use crate::bench::{PromotionMetric, Registration};
 use crate::chain::Link;
-use crate::ids::{CaseId, RecordHash, RunId, TaskClassName, Tier};
+use crate::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName, Tier};
 use crate::record::{OutputKind, RecordedRun, Sut};
 use crate::report::Selection;
+use crate::score::Words;
 use crate::verify::{State, Verification};
 
 /// The version of a verdict's JSON. It changes when a program that reads one could misunderstand it.
 const VERDICT_VERSION: u32 = 1;
+
+/// What a record must be about to count: the bench as it is now.
+#[derive(Debug, Clone)]
+pub(crate) struct BenchNow<'a> {
+    pub(crate) registration: &'a Registration,
+    pub(crate) rubric_digest: Digest,
+    /// Every case; `None` for one that does not load.
+    pub(crate) cases: BTreeMap<CaseId, Option<Digest>>,
+}
 
 /// The newest record of a task class, from a store that was verified and found in order.
 #[derive(Debug, Clone)]
@@ -73,6 +84,8 @@ pub(crate) enum Reason {
     BelowThreshold { metric: PromotionMetric, value: f64, threshold: f64 },
     TooFewPassed { passed: u64, needed: u64 },
     BlockSeverity { modes: BTreeSet<String> },
+    OtherRubric { recorded: Digest, now: Digest },
+    OtherCases { changed: BTreeSet<CaseId> },
     NotEveryCase { missing: BTreeSet<CaseId> },
     CasesSelected { selection: Selection },
     SolvedExamples,
@@ -91,6 +104,8 @@ impl Reason {
             Self::BelowThreshold { .. } => "below_threshold",
             Self::TooFewPassed { .. } => "too_few_passed",
             Self::BlockSeverity { .. } => "block_severity_failure_modes",
+            Self::OtherRubric { .. } => "other_rubric",
+            Self::OtherCases { .. } => "other_cases",
             Self::NotEveryCase { .. } => "not_every_case",
             Self::CasesSelected { .. } => "cases_selected",
             Self::SolvedExamples => "solved_examples",
@@ -115,13 +130,20 @@ impl fmt::Display for Reason {
             }
             Self::TooFewPassed { passed, needed } => write!(f, "{passed} cases passed, and {needed} are needed"),
             Self::BlockSeverity { modes } => write!(f, "failure modes of block severity occurred: {}", list(modes)),
+            Self::OtherRubric { recorded, now } => {
+                write!(f, "the scores are of the rubric `{recorded}`, and the bench has `{now}` now: run it again")
+            }
+            Self::OtherCases { changed } => {
+                write!(f, "cases were changed or removed since they were run, or do not load now: {}", list(changed))
+            }
             Self::NotEveryCase { missing } => write!(f, "cases of the bench were not run: {}", list(missing)),
             Self::CasesSelected { selection } => {
                 write!(f, "{} of the bench's {} cases were selected", selection.selected, selection.cases_in_bench)
             }
             Self::SolvedExamples => f.write_str("outputs are solved examples: an answer key, not evidence"),
             Self::SeveralSystems { suts } => {
-                let names: Vec<_> = suts.iter().map(|sut| format!("{} {}", sut.name, sut.version)).collect();
+                let names: Vec<_> =
+                    suts.iter().map(|sut| format!("{} {}", Words(&sut.name), Words(&sut.version))).collect();
                 write!(f, "outputs are of several systems under test: {}", list(&names))
             }
             Self::NoSystem => f.write_str("no output is of a system under test"),
@@ -175,6 +197,7 @@ pub(crate) struct RecordRead {
     seq: u64,
     hash: RecordHash,
     run_id: RunId,
+    rubric_digest: Digest,
 }
 
 impl PromotionVerdict {
@@ -218,13 +241,9 @@ impl PromotionVerdict {
     }
 }
 
-/// Judges the newest evidence. `bench_cases` are the cases that the bench has now.
-pub(crate) fn judge(
-    registration: &Registration,
-    bench_cases: &BTreeSet<CaseId>,
-    target_tier: Tier,
-    evidence: &VerifiedRecord,
-) -> PromotionVerdict {
+/// Judges the newest evidence.
+pub(crate) fn judge(bench: &BenchNow<'_>, target_tier: Tier, evidence: &VerifiedRecord) -> PromotionVerdict {
+    let registration = bench.registration;
     let report = &evidence.record.report;
     let value = match registration.promotion_metric {
         PromotionMetric::MeanScore => report.mean_score,
@@ -240,8 +259,11 @@ pub(crate) fn judge(
         passed_count: report.passed_count,
         passed_needed: registration.min_cases_for_promotion.get(&target_tier).copied(),
     };
-    let mut reasons = score_reasons(registration, target_tier, &figures, &report.block_severity_failure_modes);
-    reasons.extend(wholeness_reasons(&evidence.record, bench_cases));
+    // Under the registration as it is now: the one that the run was made with may have blocked nothing.
+    let block_modes = evidence.record.block_modes(&registration.block_modes);
+    let mut reasons = score_reasons(registration, target_tier, &figures, &block_modes);
+    reasons.extend(bench_reasons(&evidence.record, bench));
+    reasons.extend(wholeness_reasons(&evidence.record));
     PromotionVerdict {
         task_class: registration.task_class.clone(),
         current_tier: registration.current_tier,
@@ -253,6 +275,7 @@ pub(crate) fn judge(
             seq: evidence.link.position.seq,
             hash: evidence.link.hash,
             run_id: evidence.record.run_id,
+            rubric_digest: evidence.record.rubric_digest,
         },
         unfinished_runs: evidence.unfinished_runs,
     }
@@ -282,16 +305,30 @@ fn score_reasons(
     [tier, threshold, too_few, block].into_iter().flatten().collect()
 }
 
-/// Whether the evidence is whole: of every case of the bench, and of one system under test.
-fn wholeness_reasons(record: &RecordedRun, bench_cases: &BTreeSet<CaseId>) -> Vec<Reason> {
+/// Whether the evidence is of this bench: its rubric, and each of its cases.
+fn bench_reasons(record: &RecordedRun, bench: &BenchNow<'_>) -> Vec<Reason> {
+    let (recorded, now) = (record.rubric_digest, bench.rubric_digest);
+    let is_missing = |case: &&CaseId| !record.case_digest_set.contains_key(*case);
+    let missing: BTreeSet<_> = bench.cases.keys().filter(is_missing).cloned().collect();
+    let is_other = |(case, digest): &(&CaseId, &Digest)| bench.cases.get(*case) != Some(&Some(**digest));
+    let changed: BTreeSet<_> = record.case_digest_set.iter().filter(is_other).map(|(case, _)| case.clone()).collect();
+    [
+        (recorded != now).then_some(Reason::OtherRubric { recorded, now }),
+        (!changed.is_empty()).then_some(Reason::OtherCases { changed }),
+        (!missing.is_empty()).then_some(Reason::NotEveryCase { missing }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Whether the evidence is whole: all that was selected, and of one system under test.
+fn wholeness_reasons(record: &RecordedRun) -> Vec<Reason> {
     let report = &record.report;
-    let attempted: BTreeSet<_> = record.case_digest_set.keys().cloned().collect();
-    let missing: BTreeSet<_> = bench_cases.difference(&attempted).cloned().collect();
     let selection = &report.selection;
     let partial = selection.selected < selection.cases_in_bench;
     let count = report.load_errors.len() as u64;
     [
-        (!missing.is_empty()).then_some(Reason::NotEveryCase { missing }),
         partial.then(|| Reason::CasesSelected { selection: selection.clone() }),
         record.output_kinds.contains(&OutputKind::SolvedExample).then_some(Reason::SolvedExamples),
         (record.suts.len() > 1).then(|| Reason::SeveralSystems { suts: record.suts.clone() }),
@@ -319,9 +356,9 @@ pub(crate) struct PromotionMustBeHumanAuthorized {
     target: Tier,
 }
 
-/// Does not change the tier, whatever the verdict: it only says where a human does. `registration` is the content of `file`.
+/// Does not change the tier, whatever the evidence: it only says where a human does. `registration` is the content of `file`.
 pub(crate) fn apply(
-    verdict: &PromotionVerdict,
+    target: Tier,
     file: &Path,
     registration: &str,
 ) -> Result<Infallible, PromotionMustBeHumanAuthorized> {
@@ -329,12 +366,7 @@ pub(crate) fn apply(
         line.trim_start().strip_prefix("current_tier").is_some_and(|rest| rest.trim_start().starts_with('='))
     };
     let (index, text) = registration.lines().enumerate().find(is_tier).unwrap_or((0, ""));
-    Err(PromotionMustBeHumanAuthorized {
-        file: file.to_owned(),
-        line: index + 1,
-        text: text.trim().to_owned(),
-        target: verdict.target_tier,
-    })
+    Err(PromotionMustBeHumanAuthorized { file: file.to_owned(), line: index + 1, text: text.trim().to_owned(), target })
 }
 
 #[cfg(test)]
@@ -349,8 +381,11 @@ mod tests {
         Registration::parse(REGISTRATION).expect("a registration")
     }
 
-    fn bench_cases() -> BTreeSet<CaseId> {
-        ["001-first", "002-second"].into_iter().map(|id| id.parse().expect("a case id")).collect()
+    /// The bench that the evidence is of.
+    fn bench(registration: &Registration) -> BenchNow<'_> {
+        let RecordedRun { rubric_digest, case_digest_set, .. } = good().record;
+        let cases = case_digest_set.into_iter().map(|(case, digest)| (case, Some(digest))).collect();
+        BenchNow { registration, rubric_digest, cases }
     }
 
     /// Evidence that is good enough for silver.
@@ -364,9 +399,20 @@ mod tests {
     fn codes(change: impl FnOnce(&mut RecordedRun)) -> Vec<&'static str> {
         let mut evidence = good();
         change(&mut evidence.record);
-        let verdict = judge(&registration(), &bench_cases(), Tier::Silver, &evidence);
+        codes_of(&judge(&bench(&registration()), Tier::Silver, &evidence))
+    }
+
+    fn codes_of(verdict: &PromotionVerdict) -> Vec<&'static str> {
         assert_eq!(verdict.evidence_sufficient(), verdict.reasons.is_empty());
         verdict.reasons.iter().map(Reason::code).collect()
+    }
+
+    /// The record with another failure mode for its first case.
+    fn with_mode(mode: &str) -> RecordedRun {
+        let mut record = good().record;
+        let text = record.report.cases[0].score.text().replace("[]", &format!("[\"{mode}\"]"));
+        record.report.cases[0].score = serde_json::from_str(&text).expect("a score");
+        record
     }
 
     fn load_error() -> LoadErrorEntry {
@@ -379,9 +425,39 @@ mod tests {
         assert_eq!(codes(|record| record.report.mean_score = 0.799), ["below_threshold"]);
         assert_eq!(codes(|record| record.report.mean_score = 0.8), [""; 0]);
         assert_eq!(codes(|record| record.report.passed_count = 1), ["too_few_passed"]);
-        let block = BTreeSet::from(["x".to_owned()]);
-        let blocked = codes(|record| record.report.block_severity_failure_modes = block);
-        assert_eq!(blocked, ["block_severity_failure_modes"]);
+        assert_eq!(codes(|record| *record = with_mode("bump_too_large")), [""; 0]);
+    }
+
+    #[test]
+    fn what_blocks_is_what_the_registration_says_now() {
+        // As a run with `block = []` writes it.
+        let unblocked = with_mode("cve_still_present");
+        assert!(unblocked.report.block_severity_failure_modes.is_empty());
+        assert_eq!(codes(|record| *record = unblocked), ["block_severity_failure_modes"]);
+    }
+
+    #[test]
+    fn evidence_of_another_rubric_or_of_other_cases_is_not_sufficient() {
+        let registration = registration();
+        let judged = |change: &dyn Fn(&mut BenchNow<'_>)| {
+            let mut bench = bench(&registration);
+            change(&mut bench);
+            judge(&bench, Tier::Silver, &good())
+        };
+        let first: CaseId = "001-first".parse().expect("a case id");
+        let other_rubric = judged(&|bench| bench.rubric_digest = Digest::of(b"another rubric"));
+        assert_eq!(codes_of(&other_rubric), ["other_rubric"]);
+        let with = |case: &CaseId, digest: Option<Digest>| {
+            judged(&|bench| {
+                bench.cases.insert(case.clone(), digest);
+            })
+        };
+        let changed = with(&first, Some(Digest::of(b"changed")));
+        assert_eq!(codes_of(&changed), ["other_cases"]);
+        assert!(changed.reasons[0].to_string().ends_with(": `001-first`"), "{}", changed.reasons[0]);
+        assert_eq!(codes_of(&with(&first, None)), ["other_cases"]);
+        assert_eq!(codes_of(&judged(&|bench| bench.cases.retain(|case, _| *case != first))), ["other_cases"]);
+        assert_eq!(codes_of(&with(&"003-third".parse().expect("a case id"), None)), ["not_every_case"]);
     }
 
     #[test]
@@ -402,7 +478,7 @@ mod tests {
 
     #[test]
     fn only_the_tier_right_above_can_be_aimed_at() {
-        let verdict = |target| judge(&registration(), &bench_cases(), target, &good());
+        let verdict = |target| judge(&bench(&registration()), target, &good());
         assert!(verdict(Tier::Silver).evidence_sufficient());
         for (target, text) in [
             (Tier::Bronze, "bronze is not the tier right above bronze, which is silver"),
@@ -413,7 +489,7 @@ mod tests {
         }
         let mut top = registration();
         top.current_tier = Tier::Platinum;
-        let reasons = judge(&top, &bench_cases(), Tier::Platinum, &good()).reasons;
+        let reasons = judge(&bench(&top), Tier::Platinum, &good()).reasons;
         assert_eq!(reasons[0].to_string(), "platinum is the highest tier there is, and platinum is not above it");
     }
 
@@ -421,7 +497,7 @@ mod tests {
     fn the_metric_is_the_registrations() {
         let mut strict = registration();
         strict.promotion_metric = PromotionMetric::LowerBound95;
-        let verdict = judge(&strict, &bench_cases(), Tier::Silver, &good());
+        let verdict = judge(&bench(&strict), Tier::Silver, &good());
         assert_eq!(verdict.reasons.iter().map(Reason::code).collect::<Vec<_>>(), ["below_threshold"]);
         assert!(verdict.reasons[0].to_string().starts_with("lower_bound_95 is 0.2236"), "{}", verdict.reasons[0]);
     }
@@ -430,16 +506,15 @@ mod tests {
     fn the_line_for_programs_says_everything() {
         let mut evidence = good();
         evidence.record.report.aborted = true;
-        let verdict = judge(&registration(), &bench_cases(), Tier::Silver, &evidence);
+        let verdict = judge(&bench(&registration()), Tier::Silver, &evidence);
         let json = verdict.to_json().expect("it serialises");
-        insta::assert_snapshot!(json, @r#"{"kind":"verdict","schema_version":1,"task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-8d032790.json","seq":1,"hash":"8d032790dfb6debf9d4796fda745ada45eee6803c15c3762dc9d4907856defbb","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012"},"unfinished_runs":1}"#);
+        insta::assert_snapshot!(json, @r#"{"kind":"verdict","schema_version":1,"task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-8d032790.json","seq":1,"hash":"8d032790dfb6debf9d4796fda745ada45eee6803c15c3762dc9d4907856defbb","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012","rubric_digest":"66bd998b39518c47f1118be0c2f9e0d599b986818eb312df372b7cbdecffc9f9"},"unfinished_runs":1}"#);
     }
 
     #[test]
     fn apply_always_fails_and_names_the_line() {
-        let verdict = judge(&registration(), &bench_cases(), Tier::Silver, &good());
-        assert!(verdict.evidence_sufficient());
-        let error = apply(&verdict, Path::new("bench/fixture/registration.toml"), REGISTRATION).expect_err("always");
+        let error =
+            apply(Tier::Silver, Path::new("bench/fixture/registration.toml"), REGISTRATION).expect_err("always");
         assert_eq!((error.line, error.file.to_str()), (3, Some("bench/fixture/registration.toml")));
         assert_eq!(
             error.to_string(),
@@ -462,17 +537,19 @@ mod tests {
             target in prop::sample::select(Tier::ALL.to_vec()),
         ) {
             let mut evidence = good();
+            if has_block_mode {
+                evidence.record = with_mode("cve_still_present");
+            }
             let record = &mut evidence.record;
             record.report.mean_score = mean_score;
             record.report.passed_count = passed_count;
-            record.report.block_severity_failure_modes = has_block_mode.then(|| "m".to_owned()).into_iter().collect();
             record.report.selection.selected = selected;
             record.output_kinds = [if is_solved { OutputKind::SolvedExample } else { OutputKind::Live }].into();
             let sut = |n: usize| Sut { name: n.to_string(), version: String::new(), command_digest: None };
             record.suts = (0..systems).map(sut).collect();
             record.report.aborted = aborted;
             record.report.had_load_errors = had_load_errors;
-            let verdict = judge(&registration(), &bench_cases(), target, &evidence);
+            let verdict = judge(&bench(&registration()), target, &evidence);
             // Of all tiers only silver is right above bronze; it asks for a mean of 0.8 and 2 passed cases.
             let enough = target == Tier::Silver && mean_score >= 0.8 && passed_count >= 2 && !has_block_mode;
             let whole = selected == 2 && !is_solved && systems == 1 && !aborted && !had_load_errors;

@@ -17,24 +17,55 @@ const MOST_NAMES: usize = 64;
 /// Most characters of a guest's or an agent's own words that go behind a failure mode.
 const MOST_WORDS: usize = 240;
 
+/// Most characters of a message that quotes somebody.
+const MOST_OF_A_MESSAGE: usize = 16_384;
+
 /// Words that no field of a score may carry: the record has facts, and no room for anybody's opinion of itself.
 pub(crate) const BANNED_WORDS: [&str; 4] = ["confidence", "llm", "self_reported", "model_says"];
 
+/// A failure mode of the host's own: the class of the outcome it gives, and whether the case had an output by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HostMode {
+    name: &'static str,
+    pub(crate) class: OutcomeClass,
+    /// The rubric was run on an output. Every other mode says why there was none to run it on.
+    pub(crate) has_output: bool,
+}
+
+const fn on_output(name: &'static str, class: OutcomeClass) -> HostMode {
+    HostMode { name, class, has_output: true }
+}
+
+const fn without_output(name: &'static str, class: OutcomeClass) -> HostMode {
+    HostMode { name, class, has_output: false }
+}
+
 /// The failure modes that only the host may use; a rubric that returns one is impersonating it.
-const HOST_MODES: [&str; 12] = [
-    "cassette_missing",
-    "cassette_stale",
-    "harness_error",
-    "output_malformed",
-    "rubric_error",
-    "rubric_fuel_exhausted",
-    "rubric_malformed",
-    "rubric_memory_exhausted",
-    "rubric_timeout",
-    "rubric_trap",
-    "skipped_cost_cap",
-    "timeout",
+const HOST_MODES: [HostMode; 12] = [
+    without_output("cassette_missing", OutcomeClass::HarnessFault),
+    without_output("cassette_stale", OutcomeClass::HarnessFault),
+    without_output("harness_error", OutcomeClass::SutFault),
+    on_output("output_malformed", OutcomeClass::SutFault),
+    on_output("rubric_error", OutcomeClass::RubricFault),
+    on_output("rubric_fuel_exhausted", OutcomeClass::RubricFault),
+    on_output("rubric_malformed", OutcomeClass::RubricFault),
+    on_output("rubric_memory_exhausted", OutcomeClass::RubricFault),
+    on_output("rubric_timeout", OutcomeClass::RubricFault),
+    on_output("rubric_trap", OutcomeClass::RubricFault),
+    without_output("skipped_cost_cap", OutcomeClass::Skipped),
+    without_output("timeout", OutcomeClass::SutFault),
 ];
+
+/// The host's mode that a failure mode is, with or without words behind it.
+pub(crate) fn host_mode(mode: &str) -> Option<HostMode> {
+    let name = mode_name(mode);
+    HOST_MODES.into_iter().find(|known| known.name == name)
+}
+
+/// A failure mode without the words that the host put behind it.
+pub(crate) fn mode_name(mode: &str) -> &str {
+    mode.split_once(": ").map_or(mode, |(name, _)| name)
+}
 
 /// Whether `text` is a name that a breakdown entry or a failure mode may have: `[a-z][a-z0-9_]{0,63}`.
 pub(crate) fn is_mode_name(text: &str) -> bool {
@@ -46,7 +77,7 @@ pub(crate) fn is_mode_name(text: &str) -> bool {
 
 /// Whether a failure mode of this name can only come from the host.
 pub(crate) fn is_host_mode(name: &str) -> bool {
-    HOST_MODES.contains(&name)
+    HOST_MODES.iter().any(|mode| mode.name == name)
 }
 
 /// How a case ended, so that a fault is never mistaken for a bad answer.
@@ -148,18 +179,32 @@ pub(crate) struct Words<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Words<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut characters = self.0.chars();
-        for character in characters.by_ref().take(MOST_WORDS) {
-            if is_harmless(character) {
-                write!(f, "{character}")?;
-            } else {
-                write!(f, "{}", character.escape_default())?;
-            }
+        write_harmless(f, self.0, MOST_WORDS)
+    }
+}
+
+/// A message that may quote somebody else's words, such as an error about a file that anybody may have written: escaped like
+/// [`Words`], and cut only where nobody would read on.
+pub(crate) struct Message<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_harmless(f, self.0, MOST_OF_A_MESSAGE)
+    }
+}
+
+fn write_harmless(f: &mut fmt::Formatter<'_>, text: &str, most: usize) -> fmt::Result {
+    let mut characters = text.chars();
+    for character in characters.by_ref().take(most) {
+        if is_harmless(character) {
+            write!(f, "{character}")?;
+        } else {
+            write!(f, "{}", character.escape_default())?;
         }
-        match characters.count() {
-            0 => Ok(()),
-            left => write!(f, "… ({left} more characters)"),
-        }
+    }
+    match characters.count() {
+        0 => Ok(()),
+        left => write!(f, "… ({left} more characters)"),
     }
 }
 
@@ -455,8 +500,9 @@ mod tests {
         ];
         for (fault, class) in &faults {
             assert_eq!(fault.class(), *class, "{fault}");
-            assert!(is_host_mode(fault.name()), "{fault}");
-            assert!(fault.to_string().starts_with(fault.name()));
+            let mode =
+                HostMode { name: fault.name(), class: *class, has_output: matches!(fault, CaseFault::Rubric(_)) };
+            assert_eq!(host_mode(&fault.to_string()), Some(mode));
         }
         assert_eq!(faults.len(), HOST_MODES.len());
     }
@@ -487,7 +533,7 @@ mod tests {
             && raw.breakdown.iter().all(|(_, value)| value.is_finite())
             && modes.len() <= 64
             && are_unique(&modes)
-            && modes.iter().all(|mode| is_name(mode) && !HOST_MODES.contains(mode))
+            && modes.iter().all(|mode| is_name(mode) && HOST_MODES.iter().all(|host| host.name != *mode))
             && (raw.cost_usd, raw.duration_seconds) == (METER.cost_usd, METER.duration_seconds)
             && !(raw.passed && modes.iter().any(|mode| block.contains(*mode)))
     }
@@ -500,7 +546,7 @@ mod tests {
             1 => "[A-Z0-9_ -]{1,4}",
             1 => "\\PC{0,6}",
             1 => "(a_|)(confidence|llm|self_reported|model_says)(_b|)",
-            1 => proptest::sample::select(HOST_MODES.to_vec()).prop_map(str::to_owned),
+            1 => proptest::sample::select(HOST_MODES.to_vec()).prop_map(|mode| mode.name.to_owned()),
             1 => Just("cve_still_present".to_owned()),
         ]
     }

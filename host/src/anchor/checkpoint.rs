@@ -78,6 +78,22 @@ impl Checkpoint {
         if checkpoint.to_text() == text { Ok(checkpoint) } else { Err(OpenCheckpointError::Line(3)) }
     }
 
+    /// What the checkpoint says about the records up to `heads`, and of which task classes it says nothing: with the number of
+    /// its record if it has a later one.
+    ///
+    /// A bundle has one class of its store, up to one record. What comes behind it is none of its business, and a hash that
+    /// stands for more records than it has cannot be compared with any of them.
+    pub(crate) fn up_to(&self, heads: &Heads) -> (Self, Vec<(TaskClassName, Option<u64>)>) {
+        let (mut known, mut silent) = (Heads::default(), Vec::new());
+        for (task_class, last) in heads.iter() {
+            match self.heads.get(task_class) {
+                Some(anchored) if anchored.seq <= last.seq => known.set(task_class.clone(), anchored),
+                later => silent.push((task_class.clone(), later.map(|later| later.seq))),
+            }
+        }
+        (Self::new(self.store_id, known), silent)
+    }
+
     /// Everything in which a store differs from the checkpoint. `hash_at` gives the hash of a record by its place.
     pub(crate) fn compare(
         &self,
@@ -175,5 +191,25 @@ mod tests {
         assert!(compare(3, &grown, Some("another"))[0].starts_with("it was rewritten"));
         assert_eq!(compare(3, &Heads::default(), None), ["the checkpoint has 3 records of it, and now there are 0"]);
         assert!(compare(4, &grown, Some("a3"))[0].starts_with("the checkpoint is of the store `0303"));
+    }
+
+    #[test]
+    fn of_a_part_of_a_store_only_what_is_there_is_compared() {
+        let part = |class: &str, seq: u64| {
+            let mut heads = Heads::default();
+            heads.set(class.parse().expect("a class"), Head { seq, hash: hash_of(b"head") });
+            checkpoint().up_to(&heads)
+        };
+        let only_a = {
+            let mut heads = Heads::default();
+            heads.set("a".parse().expect("a class"), Head { seq: 3, hash: hash_of(b"a3") });
+            Checkpoint::new(StoreId::from_bytes([3; 16]), heads)
+        };
+        let nothing = Checkpoint::new(StoreId::from_bytes([3; 16]), Heads::default());
+        let silent = |class: &str, seq| vec![(class.parse().expect("a class"), seq)];
+        assert_eq!(part("a", 3), (only_a.clone(), Vec::new()));
+        assert_eq!(part("a", 4), (only_a, Vec::new()));
+        assert_eq!(part("a", 2), (nothing.clone(), silent("a", Some(3))));
+        assert_eq!(part("c", 1), (nothing, silent("c", None)));
     }
 }

@@ -8,4 +8,4 @@ mod checkpoint;
 mod note;
 
 pub(crate) use checkpoint::{AnchorProblem, Checkpoint, OpenCheckpointError};
-pub(crate) use note::{NoteSigner, NoteVerifier};
+pub(crate) use note::{NoteError, NoteSigner, NoteVerifier};

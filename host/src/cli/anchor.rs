@@ -12,7 +12,9 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::problem::Problem;
 use super::{Places, surroundings};
-use crate::anchor::{Checkpoint, NoteSigner, NoteVerifier, OpenCheckpointError};
+use crate::anchor::{Checkpoint, NoteError, NoteSigner, NoteVerifier, OpenCheckpointError};
+use crate::chain::StoreId;
+use crate::verify::{ObjectScope, Verification};
 
 /// Where checkpoints and the keys that are trusted for them are committed.
 const ANCHORS: &str = "audit/anchors";
@@ -55,7 +57,8 @@ pub(super) struct AnchorArgs {
 
 pub(super) fn anchor(args: &AnchorArgs) -> Result<Exit, Problem> {
     let signer = read_signer(&args.key)?;
-    let opened = Opened::sound(&args.places, args.trust)?;
+    let mut opened = Opened::sound(&args.places, args.trust)?;
+    check_extends_earlier(&args.to, &signer, &mut opened.verification)?;
     let store_id = opened.verification.store_id;
     let checkpoint = Checkpoint::new(store_id, opened.verification.heads().clone());
     let note = checkpoint.sign(&signer).map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
@@ -69,6 +72,45 @@ pub(super) fn anchor(args: &AnchorArgs) -> Result<Exit, Problem> {
     printer.tell("commit it to a protected branch: a checkpoint beside the store proves nothing");
     printer.data(&serde_json::json!({"kind": "checkpoint", "path": path.display().to_string()}));
     printer.finish(Exit::Ok)
+}
+
+/// Whoever signs must not sign two pasts: the store must have all that this key has signed of it, as far as that is there.
+fn check_extends_earlier(folder: &Path, signer: &NoteSigner, verification: &mut Verification) -> Result<(), Problem> {
+    for path in checkpoints_in(folder, verification.store_id)? {
+        let checkpoint = match open_checkpoint(&path, &[signer.verifier().clone()])? {
+            Ok(checkpoint) => checkpoint,
+            // Another key's: its owner compares with it.
+            Err(OpenCheckpointError::Note(NoteError::Unsigned)) => continue,
+            Err(error) => return Err(refused(&path, &error)),
+        };
+        verification.compare_with_checkpoint(&checkpoint, ObjectScope::All);
+        if let Some(finding) = verification.findings.first() {
+            let what =
+                format!("the store does not have what `{}` says, which this key signed: {finding}", path.display());
+            return Err(Problem::new(Exit::EvidenceBroken, what).hint(
+                "nothing was signed; keep the store as it is for whoever investigates, and start another with --out",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The checkpoints of a store that are in a folder, the oldest first.
+fn checkpoints_in(folder: &Path, store_id: StoreId) -> Result<Vec<PathBuf>, Problem> {
+    let failed = |error: io::Error| {
+        Problem::new(Exit::HarnessError, format!("failed to list `{}`", folder.display())).caused_by(&error)
+    };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let names: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.file_name())).collect();
+    let mut names = names.map_err(failed)?;
+    let prefix = format!("{store_id}-");
+    names.retain(|name| name.to_str().is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".txt")));
+    names.sort_unstable();
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
 fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
@@ -120,9 +162,14 @@ fn read_keys(path: &Path) -> Result<Vec<NoteVerifier>, Problem> {
 }
 
 fn read_checkpoint(path: &Path, known: &[NoteVerifier]) -> Result<Checkpoint, Problem> {
-    let refused = |error: &dyn std::error::Error| {
-        Problem::new(Exit::EvidenceBroken, format!("the checkpoint `{}` is refused", path.display())).caused_by(error)
-    };
-    let note = fs::read_to_string(path).map_err(|error| refused(&error))?;
-    Checkpoint::open(&note, known).map_err(|error: OpenCheckpointError| refused(&error))
+    open_checkpoint(path, known)?.map_err(|error| refused(path, &error))
+}
+
+fn open_checkpoint(path: &Path, known: &[NoteVerifier]) -> Result<Result<Checkpoint, OpenCheckpointError>, Problem> {
+    let note = fs::read_to_string(path).map_err(|error| refused(path, &error))?;
+    Ok(Checkpoint::open(&note, known))
+}
+
+fn refused(path: &Path, error: &dyn std::error::Error) -> Problem {
+    Problem::new(Exit::EvidenceBroken, format!("the checkpoint `{}` is refused", path.display())).caused_by(error)
 }

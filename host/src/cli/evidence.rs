@@ -6,9 +6,11 @@ use std::path::{self, Path};
 use clap::Args;
 
 use super::exit::Exit;
+use super::printer::Printer;
 use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places, surroundings};
 use crate::chain::{Heads, Link};
+use crate::ids::TaskClassName;
 use crate::record::RecordedRun;
 use crate::store::{Evidence as _, StoreReader};
 use crate::verify::{Checks, FirstUse, LastSeenFile, State, Verification, verify_store};
@@ -45,7 +47,7 @@ impl Recollection {
     }
 
     pub(super) fn checks(&self) -> Checks<'_> {
-        Checks { last_seen: self.last_seen.as_ref(), first_use: self.first_use }
+        Checks { last_seen: self.last_seen.as_ref(), first_use: self.first_use, user: surroundings::user() }
     }
 
     /// Whether the store was seen before, so that its absence is a finding.
@@ -80,6 +82,8 @@ impl Opened {
         let store = StoreReader::open(&places.out, LOCK_PATIENCE).map_err(|error| failed(&error))?;
         let verification =
             verify_store(&store, recollection.checks(), &mut |_, _| {}).map_err(|error| failed(&error))?;
+        let mut printer = Printer::stdio();
+        verification.notes.iter().for_each(|note| printer.tell(&format!("note: {note}")));
         Ok(Self { store, verification })
     }
 
@@ -110,6 +114,20 @@ impl Opened {
         let bytes = self.store.record(link.file_name().as_str()).ok()?;
         RecordedRun::read(&bytes).ok().filter(|(_, again)| again == link).map(|(record, _)| record)
     }
+}
+
+/// A task class that the evidence has nothing of is no evidence that holds: most often its name is mistyped.
+pub(super) fn require_class(verification: &Verification, task_class: &TaskClassName) -> Result<(), Problem> {
+    if verification.knows(task_class) {
+        return Ok(());
+    }
+    let there: Vec<_> = verification.classes.keys().map(|class| format!("`{class}`")).collect();
+    let hint = match there.as_slice() {
+        [] => "there is nothing of any task class; name the store with --out".to_owned(),
+        there => format!("there is {}; name another store with --out", there.join(", ")),
+    };
+    Err(Problem::new(Exit::TaskClassNotFound, format!("there is no record of `{task_class}` in the evidence"))
+        .hint(hint))
 }
 
 /// Only OK is a yes.

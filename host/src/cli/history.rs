@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Places;
-use super::evidence::{Opened, TrustArgs, exit_of};
+use super::evidence::{Opened, TrustArgs, exit_of, require_class};
 use super::exit::Exit;
 use super::printer::Printer;
 use super::problem::Problem;
@@ -29,6 +29,7 @@ pub(super) struct LogArgs {
 pub(super) fn log(args: &LogArgs) -> Result<Exit, Problem> {
     let mut opened = Opened::any(&args.places, args.trust)?;
     if let Some(task_class) = &args.task_class {
+        require_class(&opened.verification, task_class)?;
         opened.verification.limit_to(task_class);
     }
     let mut printer = Printer::stdio();

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::exit::Exit;
 use super::problem::Problem;
 use crate::output::Steadfast;
+use crate::score::Message;
 
 pub(super) struct Printer {
     out: Steadfast<Stdout>,
@@ -34,10 +35,10 @@ impl Printer {
         self.out.line(line);
     }
 
-    /// One line for a person on stderr.
+    /// One line for a person on stderr. It may quote a file that anybody may have written, so it is escaped.
     pub(super) fn tell(&mut self, line: &str) {
         if let Some(err) = &mut self.err {
-            err.line(line);
+            err.line(&Message(line).to_string());
         }
     }
 

@@ -1,4 +1,5 @@
-//! How an error reaches a person: what, caused by what, and what to do.
+//! How an error reaches a person: what, caused by what, and what to do. Errors quote files that anybody may have written, so
+//! nothing of one reaches a terminal unescaped.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -6,6 +7,7 @@ use std::iter::successors;
 
 use super::exit::Exit;
 use crate::bench::LoadBenchError;
+use crate::score::Message;
 
 /// An error on its way to stderr, with the exit code it gives.
 #[derive(Debug)]
@@ -37,12 +39,12 @@ impl Problem {
     }
 
     pub(super) fn rendered(&self) -> String {
-        let mut text = format!("error: {}", self.what);
+        let mut text = format!("error: {}", Message(&self.what));
         for cause in &self.causes {
-            let _ = write!(text, "\n  caused by: {cause}");
+            let _ = write!(text, "\n  caused by: {}", Message(cause));
         }
         if let Some(hint) = &self.hint {
-            let _ = write!(text, "\nhint: {hint}");
+            let _ = write!(text, "\nhint: {}", Message(hint));
         }
         text
     }
@@ -61,5 +63,20 @@ impl From<LoadBenchError> for Problem {
             _ => Exit::HarnessError,
         };
         Self::from_error(exit, &error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_problem_reaches_a_terminal_unescaped() {
+        let hostile = "x\r\u{1b}[2KOK\u{202e}\n";
+        let cause = std::io::Error::other(hostile);
+        let problem = Problem::new(Exit::HarnessError, hostile).caused_by(&cause).hint(hostile);
+        let escaped = r"x\r\u{1b}[2KOK\u{202e}\n";
+        let expected = format!("error: {escaped}\n  caused by: {escaped}\nhint: {escaped}");
+        assert_eq!(problem.rendered(), expected);
     }
 }

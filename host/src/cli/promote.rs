@@ -1,6 +1,6 @@
 //! `eval-host promote-verdict` and `eval-host promote`: what the gate says, and that no program acts on it.
 
-use std::fs;
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -8,10 +8,11 @@ use super::evidence::{Opened, TrustArgs};
 use super::exit::Exit;
 use super::printer::Printer;
 use super::problem::Problem;
-use super::{LOCK_PATIENCE, Places, open_bench_root, surroundings};
-use crate::bench::{Bench, load_bench};
-use crate::ids::{TaskClassName, Tier};
-use crate::promotion::{NoEvidence, PromotionVerdict, VerifiedRecord, apply, judge};
+use super::{LOCK_PATIENCE, Places, open_bench_root, open_input_root, surroundings};
+use crate::bench::{Bench, load_bench, load_folder};
+use crate::ids::{CaseId, Digest, TaskClassName, Tier};
+use crate::promotion::{BenchNow, NoEvidence, PromotionVerdict, VerifiedRecord, apply, judge};
+use crate::stage::{InputRoot, stage};
 use crate::store::StoreWriter;
 
 #[derive(Debug, Args)]
@@ -22,6 +23,9 @@ pub(super) struct PromoteArgs {
     /// The tier to judge it for: the one right above its own.
     #[arg(long, value_name = "TIER")]
     target_tier: Tier,
+    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
+    #[arg(long, value_name = "DIR")]
+    input_root: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustArgs,
     #[command(flatten)]
@@ -35,21 +39,19 @@ pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Problem> {
     let mut printer = Printer::stdio();
     tell(&mut printer, &verdict);
     if let Err(problem) = recommend(args, &line) {
-        printer.tell(&format!("the informational copy was not written: {}", problem.rendered()));
+        printer.tell("the informational copy was not written:");
+        problem.rendered().lines().for_each(|line| printer.tell(line));
     }
     printer.text(&line);
     printer.finish(if verdict.evidence_sufficient() { Exit::Ok } else { Exit::AnswerIsNo })
 }
 
-/// Always fails: a human edits the registration.
+/// Always fails, whatever the evidence, and before anybody looks at it: a human edits the registration.
 pub(super) fn promote(args: &PromoteArgs) -> Result<Exit, Problem> {
-    let bench = load_bench(&open_bench_root(&args.places.bench_root)?, &args.task_class)?;
-    let verdict = verdict(args, &bench)?;
+    let bench = load_folder(&open_bench_root(&args.places.bench_root)?, &args.task_class)?;
     let path = bench.folder.path().join("registration.toml");
-    let text = fs::read_to_string(&path).map_err(|error| {
-        Problem::new(Exit::HarnessError, format!("failed to read `{}`", path.display())).caused_by(&error)
-    })?;
-    match apply(&verdict, &path, &text) {
+    let text = String::from_utf8_lossy(&bench.registration_bytes);
+    match apply(args.target_tier, &path, &text) {
         Ok(never) => match never {},
         Err(error) => Err(Problem::from_error(Exit::AnswerIsNo, &error)
             .hint("`eval-host promote-verdict` prints what to attach to the pull request")),
@@ -66,8 +68,20 @@ fn verdict(args: &PromoteArgs, bench: &Bench) -> Result<PromotionVerdict, Proble
             };
             Problem::from_error(exit, &error)
         })?;
-    let cases = bench.case_names().iter().filter_map(|name| name.parse().ok()).collect();
-    Ok(judge(&bench.registration, &cases, args.target_tier, &evidence))
+    let input_root = open_input_root(args.input_root.as_deref())?;
+    let case = |name: &String| Some((name.parse::<CaseId>().ok()?, case_digest(bench, name, &input_root)));
+    let bench = BenchNow {
+        registration: &bench.registration,
+        rubric_digest: bench.rubric_digest,
+        cases: bench.case_names().iter().filter_map(case).collect(),
+    };
+    Ok(judge(&bench, args.target_tier, &evidence))
+}
+
+/// The digest that a run would give the case now.
+fn case_digest(bench: &Bench, name: &str, input_root: &InputRoot) -> Option<Digest> {
+    let folder = bench.open_case(name).ok()?;
+    stage(&folder, input_root).ok().map(|staged| staged.case_digest)
 }
 
 fn tell(printer: &mut Printer, verdict: &PromotionVerdict) {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
-use super::evidence::{Recollection, TrustArgs, exit_of};
+use super::evidence::{Recollection, TrustArgs, exit_of, require_class};
 use super::exit::Exit;
 use super::printer::Printer;
 use super::problem::Problem;
@@ -33,7 +33,7 @@ pub(super) struct VerifyArgs {
     /// Report on one task class only; every chain is walked all the same.
     #[arg(long, value_name = "NAME")]
     task_class: Option<TaskClassName>,
-    /// Replay only records that were finished at or after this time; every chain is walked all the same.
+    /// Report and replay only records that were finished at or after this time; every chain is walked all the same, and counts.
     #[arg(long, value_name = "ISO")]
     since: Option<Since>,
     /// Score every case of every record again, from the objects alone, and demand the same bytes.
@@ -93,7 +93,7 @@ fn verify_bundle(args: &VerifyArgs, path: &Path, steps: &mut Steps<Stderr>) -> R
         let what = format!("the bundle `{}` cannot be verified", path.display());
         Problem::new(Exit::EvidenceBroken, what).caused_by(&error)
     })?;
-    finish(args, &bundle, &mut verification, true, steps)
+    finish(args, &bundle, &mut verification, ObjectScope::Newest, steps).map(|finished| finished.exit)
 }
 
 fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit, Problem> {
@@ -103,12 +103,18 @@ fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit
         Err(error) => return no_store(args, &recollection, &error),
     };
     let mut verification = verify_and_finish(args, &recollection, &store, steps)?;
-    let sound = verification.is_sound();
-    let exit = finish(args, &store, &mut verification, false, steps)?;
-    if sound && verification.is_sound() {
+    let Finished { exit, is_sound } = finish(args, &store, &mut verification, ObjectScope::All, steps)?;
+    if is_sound {
         recollection.advance(&verification, verification.heads())?;
     }
     Ok(exit)
+}
+
+/// What a verification came to.
+struct Finished {
+    exit: Exit,
+    /// Of all that was looked at, whatever part of it was reported.
+    is_sound: bool,
 }
 
 /// What is asked for besides the walk, and the report of it all.
@@ -116,21 +122,35 @@ fn finish(
     args: &VerifyArgs,
     evidence: &dyn Evidence,
     verification: &mut Verification,
-    newest_only: bool,
+    scope: ObjectScope,
     steps: &mut Steps<Stderr>,
-) -> Result<Exit, Problem> {
+) -> Result<Finished, Problem> {
     for checkpoint in args.against.checkpoints()? {
-        verification.compare_with_checkpoint(&checkpoint);
+        verification.compare_with_checkpoint(&checkpoint, scope);
     }
     let replayed = match args.replay {
-        true => Some(replay_all(args, evidence, verification, newest_only, steps)?),
+        true => Some(replay_all(args, evidence, verification, scope, steps)?),
         false => None,
     };
+    let is_sound = verification.is_sound();
+    let state = limit(args, verification)?;
+    steps.make_room();
+    let exit = report(verification, state, replayed.as_ref(), args.json)?;
+    Ok(Finished { exit, is_sound })
+}
+
+/// Takes away what is not to be reported, and gives the state of what was asked about. What is left out by its time counts: a
+/// record rests on those before it.
+fn limit(args: &VerifyArgs, verification: &mut Verification) -> Result<State, Problem> {
     if let Some(task_class) = &args.task_class {
+        require_class(verification, task_class)?;
         verification.limit_to(task_class);
     }
-    steps.make_room();
-    report(verification, replayed.as_ref(), args.json)
+    let state = verification.state();
+    if let Some(since) = args.since {
+        verification.limit_to_since(since.0);
+    }
+    Ok(state)
 }
 
 /// A store that is not there, or is none. Where one was seen before, that is a finding and not a typing error.
@@ -178,7 +198,7 @@ fn replay_all(
     args: &VerifyArgs,
     evidence: &dyn Evidence,
     verification: &mut Verification,
-    newest_only: bool,
+    scope: ObjectScope,
     steps: &mut Steps<Stderr>,
 ) -> Result<Replay, Problem> {
     let workers = args.concurrency.scorers();
@@ -187,7 +207,7 @@ fn replay_all(
     let heads = verification.heads().clone();
     let is_newest = |link: &Link| heads.get(&link.position.task_class) == Some(link.head());
     let select = |link: &Link| {
-        (!newest_only || is_newest(link))
+        (scope == ObjectScope::All || is_newest(link))
             && args.task_class.as_ref().is_none_or(|class| *class == link.position.task_class)
             && args.since.is_none_or(|since| link.finished_at >= since.0)
     };
@@ -203,6 +223,7 @@ struct Line<'a> {
     schema_version: u32,
     state: &'static str,
     findings: Vec<FindingLine<'a>>,
+    notes: Vec<String>,
     classes: Vec<ClassLine<'a>>,
     replay: Option<ReplayLine>,
 }
@@ -232,9 +253,16 @@ struct ReplayLine {
     other_fuel: u64,
 }
 
-fn report(verification: &Verification, replayed: Option<&Replay>, only_json: bool) -> Result<Exit, Problem> {
+fn report(
+    verification: &Verification,
+    state: State,
+    replayed: Option<&Replay>,
+    only_json: bool,
+) -> Result<Exit, Problem> {
     let mut printer = if only_json { Printer::stdout_only() } else { Printer::stdio() };
-    let state = verification.state();
+    for note in &verification.notes {
+        printer.tell(&format!("note: {note}"));
+    }
     for finding in &verification.findings {
         printer.tell(&format!("{}: {finding}", finding.state()));
     }
@@ -251,6 +279,7 @@ fn report(verification: &Verification, replayed: Option<&Replay>, only_json: boo
         schema_version: LINES_VERSION,
         state: state.as_str(),
         findings: verification.findings.iter().map(finding_line).collect(),
+        notes: verification.notes.iter().map(ToString::to_string).collect(),
         classes,
         replay: replayed.map(|replayed| ReplayLine {
             records: replayed.records,

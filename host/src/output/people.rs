@@ -9,7 +9,7 @@ use super::progress::{CLEAR, Progress};
 use crate::event::{Event, Recorded, Reporter};
 use crate::ids::TaskClassName;
 use crate::report::{BenchRunReport, CaseResult};
-use crate::score::{BenchScore, OutcomeClass};
+use crate::score::{BenchScore, Message, OutcomeClass};
 
 /// How much a person wants to see, and what the terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,13 +134,15 @@ impl<W: Write> Reporter for People<W> {
                 self.draw_bar();
             }
             Event::Warning(text) => {
-                let line = format!("{} {text}", self.paint("33", "warning:"));
+                let line = format!("{} {}", self.paint("33", "warning:"), Message(text));
                 self.line(&line);
             }
             Event::LoadError(entry) => {
                 self.progress.count_load_error();
                 let field = if entry.field.is_empty() { String::new() } else { format!(" {}:", entry.field) };
-                let line = format!("{} {}:{field} {}", self.paint("31", "load error:"), entry.folder, entry.message);
+                // A parser's message quotes the file that it could not read.
+                let text = format!("{}:{field} {}", entry.folder, entry.message);
+                let line = format!("{} {}", self.paint("31", "load error:"), Message(&text));
                 self.line(&line);
             }
             Event::CaseFinished(result) => {

@@ -16,9 +16,9 @@ use serde_json::value::RawValue;
 use crate::chain::{Link, Position, StoreId, hash_of};
 use crate::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName};
 use crate::json;
-use crate::report::Report;
+use crate::report::{CaseResult, Report};
 use crate::sandbox::RawLimits;
-use crate::score::BenchScore;
+use crate::score::{BenchScore, OutcomeClass, mode_name};
 use crate::utc::UtcMillis;
 
 /// The version of the format that this program writes, and the newest that it reads.
@@ -236,6 +236,22 @@ impl RecordedRun {
         record.check()?;
         let link = Link { position: record.position(), finished_at: record.finished_at, hash: hash_of(bytes) };
         Ok((record, link))
+    }
+
+    /// The names of the block-severity modes that occurred, under a registration that blocks `block`: every fault but the
+    /// system under test's own, and of the rubric's modes those.
+    pub(crate) fn block_modes(&self, block: &BTreeSet<String>) -> BTreeSet<String> {
+        let names = |case: &CaseResult<RecordedScore>| -> Vec<String> {
+            let names = case.score.fields().failure_modes.iter().map(|mode| mode_name(mode));
+            match case.outcome {
+                OutcomeClass::SutFault => Vec::new(),
+                OutcomeClass::Scored => names.filter(|mode| block.contains(*mode)).map(str::to_owned).collect(),
+                OutcomeClass::RubricFault | OutcomeClass::HarnessFault | OutcomeClass::Skipped => {
+                    names.map(str::to_owned).collect()
+                }
+            }
+        };
+        self.report.cases.iter().flat_map(names).collect()
     }
 
     fn check(&self) -> Result<(), ReadRecordError> {

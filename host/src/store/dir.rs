@@ -100,6 +100,12 @@ impl Dir {
         }
     }
 
+    /// Whether a name in this directory is another directory's.
+    pub(crate) fn has_child(&self, name: &str) -> Result<bool, FileError> {
+        let is_dir = |stat: Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        Ok(self.stat_of(name)?.is_some_and(is_dir))
+    }
+
     /// Opens a directory in this one, which is made if there is none.
     pub(crate) fn child_or_new(&self, name: &str) -> Result<Self, FileError> {
         let path = self.path.join(name);

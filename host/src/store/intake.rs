@@ -131,10 +131,14 @@ impl Drop for Intake<'_> {
     }
 }
 
-/// Takes away the folders of runs that died. The caller holds the store's lock.
+/// Takes away the folders of runs that died. The caller holds the store's lock. What is no folder is no run's: file managers
+/// leave theirs everywhere.
 fn sweep(staging: &Dir) -> Result<(), FileError> {
     for name in staging.names()? {
         let Some(name) = name.to_str() else { continue };
+        if !staging.has_child(name)? {
+            continue;
+        }
         let Some(dir) = staging.child(name)? else { continue };
         if lock::lock(&dir, Share::Nobody, Duration::ZERO).is_ok() {
             remove(staging, name, &dir)?;

@@ -29,11 +29,18 @@ pub(crate) enum LockError {
 
 /// Who holds a lock, as far as the kernel says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Holder(Option<u32>);
+pub(crate) struct Holder {
+    pid: Option<u32>,
+    /// It does not end by itself.
+    is_stopped: bool,
+}
 
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
+        match self.pid {
+            Some(pid) if self.is_stopped => {
+                write!(f, "process {pid}, which is stopped (`kill -CONT {pid}` lets it go on),")
+            }
             Some(pid) => write!(f, "process {pid}"),
             None => f.write_str("another process"),
         }
@@ -106,7 +113,14 @@ fn same_file(one: &Stat, other: &Stat) -> bool {
 /// Looks the holder up in the kernel's list. This is a hint for people: where the list cannot be read, nobody is named.
 fn holder(dir: &Dir) -> Holder {
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
-    Holder(dir.stat().ok().and_then(|stat| holder_in(&locks, &stat)))
+    let pid = dir.stat().ok().and_then(|stat| holder_in(&locks, &stat));
+    Holder { pid, is_stopped: pid.is_some_and(is_stopped) }
+}
+
+/// What the kernel says of the process behind its name, which may have any characters but is in parentheses.
+fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
 }
 
 fn holder_in(locks: &str, stat: &Stat) -> Option<u32> {

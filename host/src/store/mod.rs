@@ -23,6 +23,7 @@ mod intake;
 mod lock;
 mod objects;
 mod open;
+mod privacy;
 mod reader;
 mod started;
 mod writer;

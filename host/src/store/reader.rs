@@ -13,13 +13,24 @@ use super::started::{self, Started};
 use crate::chain::{Heads, Link, RecordFileName, StoreId, Walk, walk};
 use crate::ids::{Digest, TaskClassName};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use crate::verify::{Finding, Problem};
+use crate::verify::{Finding, Note, Problem};
 
 /// What a record is called until it is durable.
 pub(super) const DRAFT_PREFIX: &str = ".tmp-";
 
 /// Names that file managers and editors leave everywhere, which say nothing about the evidence.
 const HARMLESS_NAMES: [&str; 2] = [".DS_Store", "Thumbs.db"];
+
+/// Whether a name says nothing about the evidence.
+pub(super) fn is_ignored(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| HARMLESS_NAMES.contains(&name) || is_an_editors(name))
+}
+
+/// Whether an editor gave this name to its copy of a record or a marker, whose names have one shape: `<name>~`, `.<name>.swp`.
+fn is_an_editors(name: &str) -> bool {
+    let swap = || name.strip_prefix('.').and_then(|name| name.strip_suffix(".swp"));
+    name.strip_suffix('~').or_else(swap).is_some_and(RecordFileName::has_shape)
+}
 
 /// Something that holds records and the objects they name, which nobody vouches for.
 pub(crate) trait Evidence: Sync {
@@ -86,6 +97,7 @@ pub(crate) struct Scan {
     pub(crate) findings: Vec<Finding>,
     /// Records that never got their names.
     pub(crate) drafts: Vec<String>,
+    pub(crate) notes: Vec<Note>,
 }
 
 impl StoreReader {
@@ -112,6 +124,10 @@ impl StoreReader {
 
     pub(super) fn objects(&self) -> &Dir {
         &self.objects
+    }
+
+    pub(super) fn markers(&self) -> Option<&Dir> {
+        self.started.as_ref()
     }
 
     /// Every marker of a live run, and the files that should be one and are not.
@@ -192,6 +208,7 @@ struct Reading {
     links: Walk,
     findings: Vec<Finding>,
     drafts: Vec<String>,
+    notes: Vec<Note>,
 }
 
 impl Reading {
@@ -201,6 +218,9 @@ impl Reading {
             Some(name) if RecordFileName::has_shape(name) => return Some(name.to_owned()),
             Some(name) if name.starts_with(DRAFT_PREFIX) => self.drafts.push(name.to_owned()),
             Some(name) if HARMLESS_NAMES.contains(&name) => {}
+            Some(name) if is_an_editors(name) => {
+                self.notes.push(Note::LeftByAnEditor { file: format!("runs/{name}") });
+            }
             _ => self.report(None, &printable(name), Problem::ForeignFile),
         }
         None
@@ -230,7 +250,7 @@ impl Reading {
         let broken = walk(id, &mut heads, &self.links);
         self.findings.extend(broken.into_iter().map(Finding::from));
         let snapshot = Snapshot { names, heads, newest };
-        Scan { snapshot, links: self.links.links, findings: self.findings, drafts: self.drafts }
+        Scan { snapshot, links: self.links.links, findings: self.findings, drafts: self.drafts, notes: self.notes }
     }
 }
 
@@ -254,6 +274,6 @@ fn examine(evidence: &dyn Evidence, name: &str) -> Result<(RecordedRun, Link), B
 }
 
 /// A name from a directory that anybody may have written to, safe to print.
-fn printable(name: &OsStr) -> String {
+pub(super) fn printable(name: &OsStr) -> String {
     name.as_encoded_bytes().escape_ascii().to_string()
 }

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::dir::{Dir, FileError, ReadFileError, sync_file};
+use super::reader::is_ignored;
 use crate::chain::StoreId;
 use crate::ids::{Digest, TaskClassName};
 use crate::json;
@@ -100,10 +101,11 @@ fn file_name(marker: &StartedMarker, digest: Digest) -> String {
     format!("{}-{digits}.json", marker.started_at.basic())
 }
 
-/// The names of the markers. What a crash left of one announces nothing: no case was started then.
+/// The names of the markers. What a crash left of one announces nothing: no case was started then. Nor does what a file manager
+/// or an editor leaves.
 pub(super) fn names(started: &Dir) -> Result<Vec<std::ffi::OsString>, FileError> {
     let is_draft = |name: &std::ffi::OsString| name.as_encoded_bytes().starts_with(DRAFT_PREFIX.as_bytes());
-    Ok(started.names()?.into_iter().filter(|name| !is_draft(name)).collect())
+    Ok(started.names()?.into_iter().filter(|name| !is_draft(name) && !is_ignored(name)).collect())
 }
 
 pub(super) fn read(started: &Dir, store_id: StoreId, name: &std::ffi::OsStr) -> Result<Started, ReadMarkerError> {

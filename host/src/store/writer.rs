@@ -388,6 +388,27 @@ pub(super) mod tests {
         assert_eq!(state_of(&store), (State::Ok, Vec::new()));
     }
 
+    /// The lock keeps writers from losing their work to each other. Where it does not exclude, nothing is lost without a word
+    /// either: both records are there, and the fork is named.
+    #[test]
+    fn writers_without_the_lock_write_nothing_over_and_make_a_fork_that_is_named() {
+        let (_temp, store) = new_store();
+        append(&store, "a", 1);
+        let ready = |label| {
+            let run = Run::new(label);
+            let intake = store.intake().expect("it takes objects");
+            run.keep_objects(&intake);
+            let ready = store.prepare(&Snapshot::default(), &class("a"), &intake, |position| run.at(position));
+            ready.expect("nothing is in the way")
+        };
+        let all = [ready(2), ready(3), ready(2)];
+        let ends = all.each_ref().map(|ready| store.write_draft(ready).map(|()| store.publish(ready)));
+        assert!(matches!(ends, [Ok(Ok(_)), Ok(Ok(_)), Ok(Err(AppendError::NotCommitted { .. }))]), "{ends:?}");
+        let (state, findings) = state_of(&store);
+        assert_eq!((state, findings.len()), (State::Tampered, 1), "{findings:?}");
+        assert!(findings[0].starts_with("record 2 of `a`: the chain forks here: 2 records"), "{findings:?}");
+    }
+
     #[test]
     fn a_record_for_another_place_is_not_committed() {
         let (_temp, store) = new_store();
@@ -439,6 +460,17 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn what_is_no_folder_in_staging_stops_no_run_and_stays() {
+        let (_temp, store) = new_store();
+        let staging = store.staging.path();
+        fs::write(staging.join(".DS_Store"), "x").expect("written");
+        std::os::unix::fs::symlink("/", staging.join("link")).expect("linked");
+        append(&store, "a", 1);
+        assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+        assert_eq!(store.staging.names().expect("listed"), [".DS_Store", "link"]);
+    }
+
+    #[test]
     fn a_store_that_is_not_safe_is_refused_before_anything_is_written() {
         let temp = tempfile::tempdir().expect("a temporary folder");
         let open =
@@ -461,11 +493,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_clock_that_jumps_changes_nothing() {
+    fn a_clock_that_jumps_changes_nothing_and_is_noted_when_it_went_back() {
         let (_temp, store) = new_store();
-        for label in [59, 1, 58, 2, 57, 57] {
-            append(&store, "a", label);
+        for (name, label) in [("a", 59), ("b", 30), ("a", 1), ("a", 58), ("a", 2), ("a", 57), ("a", 57)] {
+            append(&store, name, label);
         }
         assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+        let notes: Vec<_> = verified(&store).notes.iter().map(ToString::to_string).collect();
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].starts_with("record 2 of `a` says that it was finished before"), "{notes:?}");
+        assert!(notes[1].starts_with("record 4 of `a` "), "{notes:?}");
     }
 }

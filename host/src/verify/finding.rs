@@ -6,12 +6,14 @@ use std::error::Error;
 use std::fmt;
 
 use super::case::RestoreCaseError;
+use super::figures::Contradiction;
 use super::last_seen::LastSeenProblem;
 use super::replay::ReplayProblem;
 use crate::anchor::AnchorProblem;
 use crate::chain::{Break, Broken, Link, RecordFileName};
 use crate::ids::{Digest, TaskClassName};
 use crate::record::ReadRecordError;
+use crate::score::Message;
 use crate::store::{DraftEnd, FinishedDraft, ReadFileError, ReadMarkerError, ReadObjectError};
 
 /// The state of a body of evidence, from best to worst.
@@ -82,8 +84,8 @@ pub(crate) enum Problem {
     MarkerGone { marker: Digest },
     #[error("one of the cases it names cannot be restored")]
     Case(#[source] RestoreCaseError),
-    #[error("its {figure} does not follow from its cases")]
-    Figure { figure: &'static str },
+    #[error(transparent)]
+    Contradiction(Contradiction),
     #[error(transparent)]
     LastSeen(LastSeenProblem),
     #[error(transparent)]
@@ -114,7 +116,7 @@ impl Problem {
             | Self::Marker(_)
             | Self::MarkerGone { .. }
             | Self::Case(_)
-            | Self::Figure { .. }
+            | Self::Contradiction(_)
             | Self::Gone
             | Self::Malformed(_)
             | Self::Misnamed { .. }
@@ -192,7 +194,8 @@ impl fmt::Display for Finding {
         }
         let mut cause: Option<&dyn Error> = Some(&self.problem);
         while let Some(error) = cause {
-            write!(f, ": {error}")?;
+            // A parser's error quotes what it did not expect, and whoever wrote the file chose that.
+            write!(f, ": {}", Message(&error.to_string()))?;
             cause = error.source();
         }
         Ok(())

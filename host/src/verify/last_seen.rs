@@ -1,9 +1,9 @@
 //! The last-seen head: what this user saw of a store the last time, kept where whoever edits the store does not come by.
 //!
 //! A chain alone cannot show that its tail was cut off, that a task class was wiped, that an older copy was put back, or that
-//! everything from some record on was written anew. It is keyed by the store as the user names it and never by anything that
-//! is read from the store: else a store that calls itself something new would be believed. It only ever moves forward, and
-//! only to what was verified.
+//! everything from some record on was written anew. It is keyed by where the store is, whichever way the user comes there, and
+//! never by anything that is read from the store: else a store that calls itself something new would be believed. It only ever
+//! moves forward, and only to what was verified.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const FOLDER: &str = "last-seen";
 #[serde(deny_unknown_fields)]
 pub(crate) struct LastSeen {
     schema_version: u32,
-    /// The store as the user named it, made absolute.
+    /// Where the store is.
     store: String,
     store_id: StoreId,
     heads: Heads,
@@ -111,6 +111,7 @@ pub(crate) struct LastSeenFile {
 impl LastSeenFile {
     /// For the store that the user calls `store`, an absolute path, below the user's state directory.
     pub(crate) fn open(state_dir: &Path, store: &Path, patience: Duration) -> Result<Self, LastSeenError> {
+        let store = place(store);
         let dir = Dir::open_path(&state_dir.join(FOLDER), Missing::Create)?;
         let name = format!("{}.json", Digest::of(store.as_os_str().as_encoded_bytes()));
         Ok(Self { dir, name, store: store.to_string_lossy().into_owned(), patience })
@@ -223,6 +224,27 @@ fn compare_head(seen: Head, head: Option<Head>, hash: Option<RecordHash>) -> Opt
     }
 }
 
+/// One path for one store: the folder it is in without `..` and links, and its name. The name itself is not followed, because
+/// a store that is a link is refused.
+fn place(store: &Path) -> PathBuf {
+    match (store.parent(), store.file_name()) {
+        (Some(parent), Some(name)) => resolved(parent).join(name),
+        _ => resolved(store),
+    }
+}
+
+/// The path without `..` and links, as far as it exists; the rest will be made as it is written.
+fn resolved(path: &Path) -> PathBuf {
+    let missing = || {
+        let before = path.parent().map_or_else(|| path.to_owned(), resolved);
+        match path.file_name() {
+            Some(name) => before.join(name),
+            None => before.parent().map_or_else(|| before.clone(), Path::to_owned),
+        }
+    };
+    std::fs::canonicalize(path).unwrap_or_else(|_| missing())
+}
+
 /// One line of JSON, and one with its BLAKE3, so that no bit of it can change unnoticed.
 fn encode(seen: &LastSeen) -> Result<Vec<u8>, serde_json::Error> {
     let mut bytes = serde_json::to_vec(seen)?;
@@ -285,6 +307,30 @@ mod tests {
         assert_eq!(seen(&file).started, started);
         let conflict = file.advance(STORE, &heads(&[("a", 3, "another a3")]), &started);
         assert!(matches!(conflict, Err(LastSeenError::Conflict { seq: 3, .. })), "{conflict:?}");
+    }
+
+    #[test]
+    fn whichever_way_one_comes_to_a_store_it_is_one_store() {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let root = temp.path().canonicalize().expect("it exists");
+        let expected = root.join("a/store");
+        // Before anything is there, and afterwards.
+        assert_eq!(place(&root.join("a/store")), expected);
+        assert_eq!(place(&root.join("b/../a/store/")), expected);
+        std::fs::create_dir_all(&expected).expect("made");
+        std::fs::create_dir(root.join("b")).expect("made");
+        std::os::unix::fs::symlink("a", root.join("link")).expect("linked");
+        for way in ["a/store", "a/store/", "b/../a/store", "link/store", "a/store/../store", "link/store/../../a/store"]
+        {
+            assert_eq!(place(&root.join(way)), expected, "{way}");
+        }
+        std::os::unix::fs::symlink("store", root.join("a/other")).expect("linked");
+        assert_eq!(
+            place(&root.join("a/other")),
+            root.join("a/other"),
+            "a store that is a link is another, and refused"
+        );
+        assert_eq!(place(Path::new("/")), Path::new("/"));
     }
 
     #[test]

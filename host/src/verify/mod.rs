@@ -7,11 +7,13 @@ mod case;
 mod figures;
 mod finding;
 mod last_seen;
+mod note;
 mod replay;
 mod walk;
 
 pub(crate) use case::{CaseManifest, RestoreCaseError};
 pub(crate) use finding::{Finding, Problem, State};
 pub(crate) use last_seen::{FirstUse, LastSeenFile};
+pub(crate) use note::Note;
 pub(crate) use replay::{Replay, ReplaySettings, replay};
 pub(crate) use walk::{Checks, ClassSummary, ObjectScope, Verification, verify_evidence, verify_store};

@@ -2,6 +2,7 @@
 //!
 //! Nothing of the bench is needed and nothing of it is looked at: the rubric, its limits, the case's files and the output all
 //! come from the evidence. What a replay gives is compared with the text in the record, never with something made from it.
+//! That a case with nothing to replay has no score either is checked on every verification, by [`super::figures`].
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -248,7 +249,7 @@ impl CaseReplayer<'_> {
                 _ => Ok(CaseReplay::NothingToReplay),
             };
         };
-        if case.score.fields().failure_modes == [CLOCK_FAULT] {
+        if case.outcome == OutcomeClass::RubricFault && case.score.fields().failure_modes == [CLOCK_FAULT] {
             return Ok(CaseReplay::NothingToReplay);
         }
         let case_digest = self.record.case_digest_set[&case.case_id];
@@ -303,18 +304,7 @@ fn compare(
 
 /// The block-severity modes that a record states must be those of its cases, under the registration it names.
 fn block_problem(record: &RecordedRun, block: &BTreeSet<String>) -> Option<ReplayProblem> {
-    let mut modes = BTreeSet::new();
-    for case in &record.report.cases {
-        let names = case.score.fields().failure_modes.iter().map(|mode| mode.split(':').next().unwrap_or(mode));
-        match case.outcome {
-            OutcomeClass::SutFault => {}
-            OutcomeClass::Scored => modes.extend(names.filter(|mode| block.contains(*mode)).map(str::to_owned)),
-            OutcomeClass::RubricFault | OutcomeClass::HarnessFault | OutcomeClass::Skipped => {
-                modes.extend(names.map(str::to_owned));
-            }
-        }
-    }
-    (modes != record.report.block_severity_failure_modes).then_some(ReplayProblem::BlockModes)
+    (record.block_modes(block) != record.report.block_severity_failure_modes).then_some(ReplayProblem::BlockModes)
 }
 
 #[cfg(test)]

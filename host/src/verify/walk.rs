@@ -6,10 +6,12 @@ use super::case::CaseManifest;
 use super::figures;
 use super::finding::{Finding, Problem, State};
 use super::last_seen::{FirstUse, LastSeenError, LastSeenFile, LastSeenProblem, Memory};
+use super::note::Note;
 use crate::anchor::Checkpoint;
-use crate::chain::{Heads, Link, StoreId};
+use crate::chain::{Heads, Link, Position, StoreId};
 use crate::ids::{Digest, RecordHash, TaskClassName};
 use crate::store::{Evidence, FileError, LockError, Seen, Snapshot, Started, StoreReader, scan};
+use crate::utc::UtcMillis;
 
 /// What a task class has in the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub(crate) struct Checks<'a> {
     /// Where there is none, nothing can be remembered: every use is a first one.
     pub(crate) last_seen: Option<&'a LastSeenFile>,
     pub(crate) first_use: FirstUse,
+    /// Who should own the store.
+    pub(crate) user: u32,
 }
 
 /// Why evidence could not even be looked at.
@@ -56,6 +60,7 @@ pub(crate) struct Verification {
     /// Markers of live runs that no record names: unfinished, or still running.
     pub(crate) unfinished: Vec<Started>,
     pub(crate) findings: Vec<Finding>,
+    pub(crate) notes: Vec<Note>,
     /// What was seen, for a writer that goes on from here.
     pub(crate) snapshot: Snapshot,
 }
@@ -81,12 +86,40 @@ impl Verification {
         self.findings.sort_by(|a, b| (&a.task_class, a.seq, &a.file).cmp(&(&b.task_class, b.seq, &b.file)));
     }
 
+    /// Whether there is anything of a task class: a record, a marker, or a finding that may be about it.
+    pub(crate) fn knows(&self, task_class: &TaskClassName) -> bool {
+        let may_concern = |finding: &Finding| finding.task_class.as_ref().is_none_or(|class| class == task_class);
+        self.classes.contains_key(task_class) || self.findings.iter().any(may_concern)
+    }
+
     /// Keeps what concerns one task class. What nobody can attribute concerns every one.
     pub(crate) fn limit_to(&mut self, task_class: &TaskClassName) {
         self.findings.retain(|finding| finding.task_class.as_ref().is_none_or(|class| class == task_class));
+        self.notes.retain(|note| note.task_class().is_none_or(|class| class == task_class));
         self.classes.retain(|class, _| class == task_class);
         self.links.retain(|(class, _), _| class == task_class);
         self.unfinished.retain(|started| &started.marker.task_class == task_class);
+    }
+
+    /// Keeps what concerns records that were finished at `since` or later, and what is of no record. Whoever asks for less must
+    /// not hear OK of something broken, so what is left out is counted in a note, and the state is to be taken before.
+    pub(crate) fn limit_to_since(&mut self, since: UtcMillis) {
+        let is_earlier = |link: &Link| link.finished_at < since;
+        let earlier: BTreeSet<_> =
+            self.links.iter().filter(|(_, link)| is_earlier(link)).map(|(place, _)| place.clone()).collect();
+        for (task_class, _) in &earlier {
+            let summary = self.classes.entry(task_class.clone()).or_default();
+            summary.records = summary.records.saturating_sub(1);
+        }
+        let place = |finding: &Finding| finding.task_class.clone().zip(finding.seq);
+        let before = self.findings.len();
+        self.findings.retain(|finding| place(finding).is_none_or(|place| !earlier.contains(&place)));
+        let findings = before - self.findings.len();
+        if findings > 0 {
+            self.notes.push(Note::EarlierFindings { findings, since });
+        }
+        self.links.retain(|place, _| !earlier.contains(place));
+        self.unfinished.retain(|started| started.marker.started_at >= since);
     }
 
     /// Whether anything is wrong that a crash does not explain.
@@ -94,8 +127,19 @@ impl Verification {
         self.state() <= State::Incomplete
     }
 
-    /// Compares with what somebody signed.
-    pub(crate) fn compare_with_checkpoint(&mut self, checkpoint: &Checkpoint) {
+    /// Compares with what somebody signed. With the scope of a bundle, only what a bundle can have is compared.
+    pub(crate) fn compare_with_checkpoint(&mut self, checkpoint: &Checkpoint, scope: ObjectScope) {
+        let (checkpoint, silent) = match scope {
+            ObjectScope::All => (checkpoint.clone(), Vec::new()),
+            ObjectScope::Newest => checkpoint.up_to(self.heads()),
+        };
+        let carried = |class: &TaskClassName| self.heads().get(class).map_or(0, |head| head.seq);
+        let note = |(task_class, later): (TaskClassName, Option<u64>)| match later {
+            Some(anchored) => Note::CheckpointIsLater { carried: carried(&task_class), task_class, anchored },
+            None => Note::CheckpointIsSilent { task_class },
+        };
+        let notes: Vec<_> = silent.into_iter().map(note).collect();
+        self.notes.extend(notes);
         let hash_at = |class: &TaskClassName, seq| self.hash_at(class, seq);
         let problems = checkpoint.compare(self.store_id, self.heads(), &hash_at);
         self.add(problems.into_iter().map(|(task_class, seq, problem)| Finding {
@@ -112,16 +156,21 @@ impl Verification {
 }
 
 /// Walks a store and compares it with what was seen of it before.
+///
+/// Others may append meanwhile. What is remembered only follows the records, and a record only follows its marker, so the three
+/// are read in this order: what is read later has at least what the earlier one speaks of.
 pub(crate) fn verify_store(
     store: &StoreReader,
     checks: Checks<'_>,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Verification, VerifyError> {
-    let (markers, marker_findings) = store.started()?;
+    let memory = checks.last_seen.map_or(Ok(Memory::None), LastSeenFile::read)?;
     let (mut verification, named) = walk(store, ObjectScope::All, progress)?;
+    let (markers, marker_findings) = store.started()?;
     verification.add(marker_findings);
     verification.add_markers(markers, &named);
-    verification.compare_with_last_seen(checks)?;
+    verification.compare_with_last_seen(checks, memory);
+    verification.notes.extend(store.privacy(checks.user)?);
     Ok(verification)
 }
 
@@ -167,13 +216,29 @@ fn walk(
         links: scan.links.into_iter().map(place).collect(),
         unfinished: Vec::new(),
         findings: Vec::new(),
+        notes: scan.notes,
         snapshot: scan.snapshot,
     };
+    verification.note_clocks();
     verification.add(scan.findings);
     Ok((verification, named))
 }
 
 impl Verification {
+    /// Time is a claim, and no order depends on it; that it went back may still explain something to somebody.
+    fn note_clocks(&mut self) {
+        let pairs = self.links.values().zip(self.links.values().skip(1));
+        let went_back = |(one, next): &(&Link, &Link)| {
+            one.position.task_class == next.position.task_class && next.finished_at < one.finished_at
+        };
+        let note = |(_, next): (&Link, &Link)| {
+            let Position { task_class, seq, .. } = next.position.clone();
+            Note::ClockWentBack { task_class, seq }
+        };
+        let notes: Vec<_> = pairs.filter(went_back).map(note).collect();
+        self.notes.extend(notes);
+    }
+
     fn add_markers(&mut self, markers: Vec<Started>, named: &NamedMarkers) {
         let there: BTreeSet<_> = markers.iter().map(|started| started.digest).collect();
         for started in markers {
@@ -194,12 +259,12 @@ impl Verification {
         self.add(findings);
     }
 
-    fn compare_with_last_seen(&mut self, checks: Checks<'_>) -> Result<(), VerifyError> {
+    fn compare_with_last_seen(&mut self, checks: Checks<'_>, memory: Memory) {
         let started = self.started_counts();
-        let memory = match checks.last_seen {
-            Some(last_seen) => last_seen.read()?,
-            None => Memory::None,
-        };
+        if memory == Memory::None {
+            let is_kept = checks.last_seen.is_some();
+            self.notes.push(if is_kept { Note::NotSeenBefore } else { Note::NothingRemembered });
+        }
         let problems = match memory {
             Memory::Seen(seen) => {
                 seen.compare(self.store_id, self.heads(), &started, &|class, seq| self.hash_at(class, seq))
@@ -214,7 +279,6 @@ impl Verification {
             file: None,
             problem: Problem::LastSeen(problem),
         }));
-        Ok(())
     }
 }
 
@@ -249,8 +313,8 @@ impl<'a> ContentCheck<'a> {
             objects: record.named_objects(),
             cases: record.case_digest_set.values().copied().collect(),
         };
-        if let Some(figure) = figures::contradiction(record) {
-            self.report(&record.task_class, &named, Problem::Figure { figure });
+        if let Some(contradiction) = figures::contradiction(record) {
+            self.report(&record.task_class, &named, Problem::Contradiction(contradiction));
         }
         match self.scope {
             ObjectScope::All => self.check_objects(&record.task_class, &named),

@@ -56,3 +56,18 @@ fn a_score_of_one_and_a_half_is_refused_and_the_other_cases_go_on() {
     assert_eq!((cases[0].0.as_str(), cases[2].0.as_str()), ("scored", "scored"));
     assert_eq!(ended.line("aggregate")["outcomes"]["scored"], 2);
 }
+
+#[test]
+fn what_a_case_says_of_itself_does_not_reach_the_terminal_unescaped() {
+    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
+    let path = workbench.path().join("bench/vuln-remediation/cases/001-ws-several-branches/case.toml");
+    let text = fs::read_to_string(&path).expect("a case");
+    fs::write(&path, format!("\"\\r\\u001b[2KOK\" = 1\n{text}")).expect("a hostile one");
+    let run = workbench.eval(["run", "--task-class=vuln-remediation", "--cases=00*"]).run().expect_code(1);
+    let fence = workbench.eval(["fence"]).run().expect_code(5);
+    for ended in [run, fence] {
+        assert!(ended.stderr.contains(r"\r\u{1b}[2KOK"), "{}", ended.stderr);
+        let raw = ended.stderr.chars().filter(|character| character.is_control() && *character != '\n').count();
+        assert_eq!(raw, 0, "{:?}", ended.stderr);
+    }
+}

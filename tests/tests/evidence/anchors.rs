@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use eval_host_tests::Workbench;
+use eval_host_tests::{Workbench, copy_tree, project_root};
 
 use crate::{BINARY, run, verified, workbench};
 
@@ -43,6 +43,54 @@ fn a_history_rewritten_with_all_its_hashes_is_noticed_against_a_checkpoint() {
     assert!(ended.stderr.contains("it was rewritten: the checkpoint has it with the hash"), "{}", ended.stderr);
 }
 
+/// Signs another checkpoint with the key that is there already.
+fn anchor_again(workbench: &Workbench) -> PathBuf {
+    let ended = workbench.eval(["anchor", "--key=secret"]).run().expect_code(0);
+    workbench.path().join(ended.line("checkpoint")["path"].as_str().expect("a path"))
+}
+
+#[test]
+fn a_bundle_is_compared_with_what_a_checkpoint_says_about_it_and_with_nothing_else() {
+    let workbench = workbench();
+    let other = "migration-chainguard-distroless";
+    copy_tree(&project_root().join("bench").join(other), &workbench.path().join("bench").join(other));
+    let first = run(&workbench, "001*");
+    let _ended = workbench.eval(["run", "--task-class=migration-chainguard-distroless", "--cases=001*"]).run();
+    let two_classes = against(&anchor(&workbench));
+    let second = run(&workbench, "001*");
+    let later = against(&anchor_again(&workbench));
+    let export = |record: &Path, to: &str| {
+        let _ended = workbench.eval(["export", record.to_str().expect("UTF-8"), to]).run().expect_code(0);
+    };
+    export(&first, "--to=first.tar");
+    export(&second, "--to=second.tar");
+    for (bundle, checkpoint, notes) in [
+        ("first.tar", &two_classes, 0),
+        ("second.tar", &two_classes, 0),
+        ("second.tar", &later, 0),
+        ("first.tar", &later, 1),
+    ] {
+        let (state, ended) = verified(&workbench, &[bundle, checkpoint]);
+        assert_eq!(state, "OK", "{bundle} {checkpoint}: {}", ended.stderr);
+        let said = ended.line("verification")["notes"].as_array().expect("a list").len();
+        assert_eq!(said, notes, "{bundle} {checkpoint}: {}", ended.stderr);
+    }
+    let ended = workbench.eval(["verify", "first.tar", &later]).run().expect_code(0);
+    assert!(
+        ended.stderr.contains("note: task class `vuln-remediation`: the checkpoint has its record 2"),
+        "{}",
+        ended.stderr
+    );
+
+    // The same store with another past.
+    fs::remove_dir_all(workbench.path().join(".codegenie/eval/runs")).expect("removed");
+    fs::create_dir(workbench.path().join(".codegenie/eval/runs")).expect("made");
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    export(&run(&workbench, "002*"), "--to=forged.tar");
+    let (state, ended) = verified(&workbench, &["forged.tar", &two_classes]);
+    assert_eq!(state, "TAMPERED", "{}", ended.stderr);
+}
+
 #[test]
 fn a_checkpoint_that_is_not_trusted_or_of_another_store_is_refused() {
     let workbench = workbench();
@@ -66,6 +114,29 @@ fn a_checkpoint_that_is_not_trusted_or_of_another_store_is_refused() {
     let (state, ended) = verified(&workbench, &[&against(&theirs)]);
     assert_eq!(state, "TAMPERED");
     assert!(ended.stderr.contains("the checkpoint is of the store"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_key_does_not_sign_two_pasts_of_one_store() {
+    let workbench = workbench();
+    run(&workbench, "001*");
+    let newest = run(&workbench, "001*");
+    anchor(&workbench);
+    let anchors = workbench.path().join("audit/anchors");
+    let count = || fs::read_dir(&anchors).expect("listed").count();
+    let before = count();
+    // An older copy is put back, and what was seen is forgotten.
+    fs::remove_file(&newest).expect("removed");
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    let ended = workbench.eval(["anchor", "--key=secret"]).run().expect_code(6);
+    assert!(ended.stderr.contains("the checkpoint has 2 records of it, and now there are 1"), "{}", ended.stderr);
+    run(&workbench, "002*");
+    let ended = workbench.eval(["anchor", "--key=secret"]).run().expect_code(6);
+    assert!(ended.stderr.contains("it was rewritten"), "{}", ended.stderr);
+    assert_eq!(count(), before, "nothing was signed");
+    // Another key has signed nothing of it yet.
+    let _ended = workbench.eval(["keygen", "--name=other", "--key=other"]).run().expect_code(0);
+    let _ended = workbench.eval(["anchor", "--key=other"]).run().expect_code(0);
 }
 
 #[test]

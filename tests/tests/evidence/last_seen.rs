@@ -30,6 +30,34 @@ fn a_store_that_is_gone_altogether_is_tampered_where_it_was_seen_and_unverifiabl
 }
 
 #[test]
+fn a_lost_tail_is_noticed_whichever_way_one_comes_to_the_store() {
+    let workbench = workbench();
+    run(&workbench, "001*");
+    let newest = run(&workbench, "001*");
+    fs::remove_file(newest).expect("removed");
+    std::os::unix::fs::symlink(".codegenie", workbench.path().join("link")).expect("linked");
+    for out in ["--out=bench/../.codegenie/eval", "--out=link/eval", "--out=./.codegenie/eval/"] {
+        let (state, ended) = verified(&workbench, &[out]);
+        assert_eq!(state, "TAMPERED", "{out}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn where_nothing_is_remembered_that_is_said() {
+    let workbench = workbench();
+    run(&workbench, "001*");
+    assert!(!verified(&workbench, &[]).1.stderr.contains("note:"), "it was seen by the run");
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    let log = workbench.eval(["log"]).run().expect_code(0);
+    assert!(log.stderr.contains("note: the store was not seen before on this machine"), "{}", log.stderr);
+    let (_, ended) = verified(&workbench, &[]);
+    assert!(ended.stderr.contains("note: the store was not seen before on this machine"), "{}", ended.stderr);
+    assert!(!verified(&workbench, &[]).1.stderr.contains("note:"), "now it was");
+    let homeless = workbench.eval(["verify"]).env("HOME", "").run().expect_code(0);
+    assert!(homeless.stderr.contains("note: without a state directory nothing is remembered"), "{}", homeless.stderr);
+}
+
+#[test]
 fn in_ci_the_first_use_must_be_said() {
     let workbench = workbench();
     run(&workbench, "001*");

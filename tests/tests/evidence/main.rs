@@ -5,6 +5,7 @@ mod bundles;
 mod golden;
 mod last_seen;
 mod no_room;
+mod parts;
 mod promotion;
 
 use std::path::PathBuf;

@@ -5,6 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use eval_host_tests::{Workbench, guests};
+use serde_json::Value;
+
 use crate::{run, workbench};
 
 const JUDGE: [&str; 2] = ["--task-class=vuln-remediation", "--target-tier=silver"];
@@ -48,6 +51,49 @@ fn promote_always_fails_and_says_which_line_a_human_edits() {
     let expected = format!("edit line {line} of `bench/vuln-remediation/registration.toml`");
     assert!(ended.stderr.contains("PromotionMustBeHumanAuthorized"), "{}", ended.stderr);
     assert!(ended.stderr.contains(&expected), "{}", ended.stderr);
+}
+
+#[test]
+fn promote_fails_the_same_way_where_there_is_no_evidence() {
+    let workbench = workbench();
+    let ended = workbench.eval(["promote"]).args(JUDGE).run().expect_code(5);
+    assert!(ended.stderr.contains("PromotionMustBeHumanAuthorized"), "{}", ended.stderr);
+    assert!(!workbench.path().join(".codegenie").exists(), "nothing was looked at");
+}
+
+/// The codes of a verdict's reasons.
+fn codes(workbench: &Workbench) -> Vec<String> {
+    let verdict = workbench.eval(["promote-verdict"]).args(JUDGE).run().expect_code(5).line("verdict");
+    let reasons = verdict["reasons"].as_array().expect("a list");
+    reasons.iter().map(|reason| reason["code"].as_str().expect("a code").to_owned()).collect()
+}
+
+#[test]
+fn evidence_counts_for_the_bench_as_it_is_now() {
+    let workbench = workbench();
+    let bench = workbench.path().join("bench/vuln-remediation");
+    let registration = fs::read_to_string(bench.join("registration.toml")).expect("text");
+    let begin = registration.find("block = [").expect("a block list");
+    let end = begin + registration[begin..].find(']').expect("its end") + 1;
+    let without = format!("{}block = []{}", &registration[..begin], &registration[end..]);
+    // An answer that leaves the CVE in place, scored by a bench that blocks nothing.
+    fs::write(bench.join("registration.toml"), without).expect("written");
+    let case = bench.join("cases/001-ws-several-branches");
+    let json = |path: &Path| -> Value { serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON") };
+    let cassette = case.join("cassette.json");
+    let mut answer = json(&cassette);
+    answer["output"] = json(&bench.join("tests/001-ws-several-branches/manifest-only.json"))["output"].clone();
+    fs::write(&cassette, answer.to_string()).expect("written");
+    run(&workbench, "00*");
+    assert!(!codes(&workbench).contains(&"block_severity_failure_modes".to_owned()));
+    fs::write(bench.join("registration.toml"), registration).expect("the real one");
+    assert!(codes(&workbench).contains(&"block_severity_failure_modes".to_owned()), "{:?}", codes(&workbench));
+
+    assert!(!codes(&workbench).contains(&"other_cases".to_owned()));
+    fs::write(case.join("expected/added.txt"), "another truth").expect("written");
+    assert!(codes(&workbench).contains(&"other_cases".to_owned()), "{:?}", codes(&workbench));
+    workbench.replace_rubric("vuln-remediation", guests::HONEST);
+    assert!(codes(&workbench).contains(&"other_rubric".to_owned()), "{:?}", codes(&workbench));
 }
 
 /// Every file below a folder, with its bytes.

@@ -1,9 +1,18 @@
 //! Many processes at one store.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
-use super::{State, Told, append, child, records_in, state_of, store_with, told, verified};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use super::{
+    AppendError, State, StoreReader, StoreWriter, Told, append, child, records_in, state_of, store_with, told, verified,
+};
+use crate::record::RecordedRun;
+use crate::verify::{Checks, FirstUse, LastSeenFile, verify_store};
 
 #[test]
 fn two_hundred_processes_append_two_hundred_records_and_no_fork() {
@@ -24,6 +33,44 @@ fn two_hundred_processes_append_two_hundred_records_and_no_fork() {
     assert_eq!(fs::read_dir(path.join("staging")).expect("listed").count(), 0, "everybody cleaned up");
 }
 
+/// Everything that a live run does to a store, in the midst of somebody's verification of it.
+#[test]
+fn whoever_verifies_while_others_append_never_calls_it_tampered() {
+    let (temp, path) = store_with(2);
+    let last_seen = LastSeenFile::open(&temp.path().join("state"), &path, super::PATIENCE).expect("it opens");
+    let reader = StoreReader::open(&path, super::PATIENCE).expect("a store");
+    let checks = Checks { last_seen: Some(&last_seen), first_use: FirstUse::Trust, user: super::user() };
+    let append_and_remember = |label: u32| {
+        let store = super::open(&path);
+        let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");
+        let marker = store.announce(&super::class("a"), started_at, 2).expect("announced");
+        let run = super::Run::new(label);
+        let intake = store.intake().expect("it takes objects");
+        run.keep_objects(&intake);
+        let build = |position: &_| {
+            let mut record = run.at(position);
+            record.started_marker = Some(marker);
+            record
+        };
+        store.append(&super::Snapshot::default(), &super::class("a"), &intake, build).expect("committed");
+        let seen = verify_store(store.reader(), checks, &mut |_, _| {}).expect("it can be read");
+        last_seen.advance(seen.store_id, seen.heads(), &seen.started_counts()).expect("remembered");
+    };
+    let check = |progress: &mut dyn FnMut(usize, usize)| {
+        let verification = verify_store(&reader, checks, progress).expect("it can be read");
+        assert_eq!(verification.state(), State::Ok, "{:?}", verification.findings);
+    };
+    // After the records were listed and before the end.
+    check(&mut |done, _| append_and_remember(u32::try_from(done).expect("a few")));
+    // And at any other time.
+    thread::scope(|scope| {
+        let others = scope.spawn(|| (10..50).for_each(append_and_remember));
+        while !others.is_finished() {
+            check(&mut |_, _| {});
+        }
+    });
+}
+
 #[test]
 fn a_writer_whose_store_was_replaced_while_it_waited_writes_nothing() {
     let (temp, path) = store_with(1);
@@ -38,6 +85,29 @@ fn a_writer_whose_store_was_replaced_while_it_waited_writes_nothing() {
     assert!(text.contains("Replaced"), "{text}");
     assert_eq!(records_in(&path).len(), 0);
     assert_eq!(records_in(&temp.path().join("moved")).len(), 1);
+}
+
+#[test]
+fn a_stopped_holder_of_the_lock_is_named_and_a_killed_one_holds_it_no_longer() {
+    let (_temp, path) = store_with(1);
+    let mut holder = child(&[], &path, "a", 2)
+        .env(super::CHILD_LOCKS, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(holder.stdout.take().expect("its stdout")).lines();
+    assert!(lines.any(|line| line.expect("text") == "LOCKED"), "it ended without the lock");
+    let pid = Pid::from_child(&holder);
+    kill_process(pid, Signal::STOP).expect("stopped");
+    waitpid(Some(pid), WaitOptions::UNTRACED).expect("it is a child");
+    let impatient = StoreWriter::open(&path, super::user(), Duration::ZERO).expect("no lock is needed to open it");
+    let error = impatient.lock().expect_err("it is held").to_string();
+    assert!(error.contains(&format!("locked by process {}, which is stopped", holder.id())), "{error}");
+    holder.kill().expect("killed");
+    holder.wait().expect("it ends");
+    append(&path, "a", 2).expect("the lock is free");
+    assert_eq!(state_of(&path), (State::Ok, Vec::new()));
 }
 
 /// Two writers that did not exclude each other: each appended to a copy, and both records are in one store afterwards.
@@ -58,22 +128,25 @@ fn two_records_with_one_number_are_a_fork_that_is_named_with_its_files() {
     assert!(append(&path, "a", 5).is_err(), "a forked chain is not continued");
 }
 
+/// Somebody who holds no lock puts a file where the record is about to go, after the writer has looked.
 #[test]
 fn a_name_that_is_taken_is_never_written_over() {
     let (_temp, path) = store_with(1);
-    // What the next record will be called is known from an append to a copy.
-    let copy = path.with_file_name("copy");
-    super::copy(&path, &copy);
-    let receipt = append(&copy, "a", 2).expect("committed");
-    let taken = path.join("runs").join(receipt.link.file_name().as_str());
-    fs::write(&taken, "somebody else's").expect("written");
     let store = super::open(&path);
-    let runs = store.reader().runs();
-    runs.write_new(".tmp-x", b"mine").expect("written");
-    let name = receipt.link.file_name();
-    assert!(runs.rename_new(".tmp-x", runs, name.as_str()).is_err());
+    let run = super::Run::new(2);
+    let intake = store.intake().expect("it takes objects");
+    run.keep_objects(&intake);
+    let mut taken = path.join("runs");
+    let build = |position: &_| {
+        let record = run.at(position);
+        let (_, link) = RecordedRun::read(&record.to_bytes().expect("it serialises")).expect("a record");
+        taken.push(link.file_name().as_str());
+        fs::write(&taken, "somebody else's").expect("written");
+        record
+    };
+    let error = store.append(&super::Snapshot::default(), &super::class("a"), &intake, build).expect_err("taken");
+    assert!(matches!(error, AppendError::NotCommitted { .. }), "{error:?}");
     assert_eq!(fs::read(&taken).expect("readable"), b"somebody else's");
-    // A plain rename would have destroyed it without a word.
-    runs.rename_over(".tmp-x", name.as_str()).expect("renamed");
-    assert_eq!(fs::read(&taken).expect("readable"), b"mine");
+    let drafts = fs::read_dir(path.join("runs")).expect("listed").count() - records_in(&path).len();
+    assert_eq!(drafts, 0, "the draft was taken away");
 }

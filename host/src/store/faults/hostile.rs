@@ -7,7 +7,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::{State, StoreReader, append, state_of, store_with};
+use super::{State, StoreReader, append, records_in, state_of, store_with, verified};
+use crate::score::is_harmless;
+use crate::verify::{Checks, FirstUse, verify_store};
 
 const NAME: &str = "20261116T093000.120Z-ba7816bf.json";
 
@@ -58,10 +60,75 @@ fn names_that_would_fool_a_terminal_are_printed_harmlessly() {
 }
 
 #[test]
+fn keys_that_would_fool_a_terminal_are_printed_harmlessly() {
+    let (_temp, path) = store_with(1);
+    let record = path.join("runs").join(&records_in(&path)[0]);
+    let text = fs::read_to_string(&record).expect("text");
+    let hostile = text.replacen("\"seq\":1", r#""seq":1,"\r\u001b[2KOK\u202e\n":1"#, 1);
+    assert_ne!(hostile, text);
+    fs::write(&record, &hostile).expect("written");
+    let found = state_of(&path);
+    tampered(&found, r"unknown field `\r\u{1b}[2KOK\u{202e}\n`");
+    assert!(found.1.iter().all(|finding| finding.chars().all(is_harmless)), "{found:?}");
+    let twice = text.replacen("\"seq\":1", r#""\u001b[2K":1,"\u001b[2K":1,"seq":1"#, 1);
+    fs::write(&record, &twice).expect("written");
+    tampered(&state_of(&path), r"the key `\u{1b}[2K` occurs twice");
+    // What a run says that finds such a store.
+    let refused = append(&path, "a", 2).expect_err("a broken chain is not continued");
+    let why = std::error::Error::source(&refused).expect("a cause").to_string();
+    assert!(why.contains("occurs twice") && why.chars().all(is_harmless), "{why}");
+}
+
+#[test]
 fn what_file_managers_leave_everywhere_is_no_finding() {
     let (_temp, path) = store_with(1);
-    fs::write(path.join("runs/.DS_Store"), "x").expect("a file");
+    for area in ["runs", "started", "staging"] {
+        fs::write(path.join(area).join(".DS_Store"), "x").expect("a file");
+    }
     assert_eq!(state_of(&path), (State::Ok, Vec::new()));
+    assert_eq!(StoreReader::open(&path, super::PATIENCE).expect("a store").started().expect("listed").1.len(), 0);
+    append(&path, "a", 2).expect("committed");
+}
+
+#[test]
+fn what_an_editor_leaves_of_a_record_is_noted_and_anything_else_is_foreign() {
+    let (_temp, path) = store_with(1);
+    let record = records_in(&path).remove(0);
+    for name in [format!("{record}~"), format!(".{record}.swp")] {
+        fs::write(path.join("runs").join(name), "an older text").expect("a file");
+    }
+    assert_eq!(state_of(&path), (State::Ok, Vec::new()));
+    let notes: Vec<_> = verified(&path).notes.iter().map(ToString::to_string).collect();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(notes[0].starts_with(&format!("`runs/.{record}.swp` is what an editor left")), "{notes:?}");
+    append(&path, "a", 2).expect("it is in nobody's way");
+    for name in ["notes.txt~", ".notes.swp", "~", "#20261116T093000.120Z-ba7816bf.json#"] {
+        fs::write(path.join("runs").join(name), "").expect("a file");
+        tampered(&state_of(&path), "its name is not a record's");
+        fs::remove_file(path.join("runs").join(name)).expect("removed");
+    }
+}
+
+#[test]
+fn a_store_that_others_own_or_may_read_is_verified_and_noted() {
+    let (_temp, path) = store_with(2);
+    let store = StoreReader::open(&path, super::PATIENCE).expect("a store");
+    let notes = |user| -> Vec<String> {
+        let checks = Checks { last_seen: None, first_use: FirstUse::Trust, user };
+        let verification = verify_store(&store, checks, &mut |_, _| {}).expect("it can be read");
+        assert_eq!(verification.state(), State::Ok, "{:?}", verification.findings);
+        verification.notes.iter().skip(1).map(ToString::to_string).collect()
+    };
+    let me = super::user();
+    assert_eq!(notes(me), [""; 0]);
+    let owner = format!("`.` (and 5 more) belongs to user {me}, and you are user {}", me + 1);
+    assert_eq!(notes(me + 1), [owner]);
+    let record = path.join("runs").join(&records_in(&path)[1]);
+    fs::set_permissions(&record, fs::Permissions::from_mode(0o644)).expect("opened");
+    let file = format!("runs/{}", records_in(&path)[1]);
+    assert_eq!(notes(me), [format!("others may read or write `{file}` (mode 0644)")]);
+    fs::set_permissions(path.join("objects"), fs::Permissions::from_mode(0o777)).expect("opened");
+    assert_eq!(notes(me), ["others may read or write `objects` (and 1 more) (mode 0777)"]);
 }
 
 #[test]

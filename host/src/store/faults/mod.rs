@@ -5,6 +5,7 @@ mod crash;
 mod crowd;
 mod hostile;
 mod injected;
+mod model;
 mod tamper;
 
 use std::fs;
@@ -19,6 +20,9 @@ use crate::record::fixture::Run;
 use crate::verify::{ObjectScope, State, Verification, verify_evidence};
 
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a child process is told that only holds a store's lock, until its stdin ends.
+const CHILD_LOCKS: &str = "EVAL_HOST_CHILD_LOCKS";
 
 /// What a child process is told: the store, the task class and the label of the run to append.
 const CHILD_STORE: &str = "EVAL_HOST_CHILD_STORE";
@@ -144,6 +148,13 @@ fn an_append_in_a_process_of_its_own() {
         append(&path, "a", 2).expect("committed");
         return;
     };
+    if std::env::var_os(CHILD_LOCKS).is_some() {
+        let store = open(Path::new(&store));
+        let _lock = store.lock().expect("locked");
+        println!("\nLOCKED");
+        std::io::stdin().read_to_end(&mut Vec::new()).expect("it ends");
+        return;
+    }
     make_idle_calls();
     let name = std::env::var(CHILD_CLASS).expect("a task class");
     let label = std::env::var(CHILD_LABEL).ok().and_then(|label| label.parse().ok()).expect("a label");

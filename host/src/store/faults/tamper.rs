@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{PATIENCE, State, append, class, copy, open, records_in};
+use super::{PATIENCE, State, append, class, copy, open, records_in, user};
 use crate::anchor::Checkpoint;
 use crate::chain::StoreId;
 use crate::ids::Digest;
 use crate::store::{Evidence, LockError, ReadFileError, ReadObjectError, Snapshot, StoreReader, scan};
-use crate::verify::{Checks, FirstUse, LastSeenFile, Verification, verify_store};
+use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, Verification, verify_store};
 
 /// A store with a past: five records of two classes, two live runs of which one was not finished, all seen and anchored.
 struct Scene {
@@ -49,13 +49,14 @@ impl Scene {
     fn verified(&self, remember: bool) -> Verification {
         let store = StoreReader::open(&self.store, PATIENCE).expect("it is a store");
         let last_seen = remember.then_some(&self.last_seen);
-        verify_store(&store, Checks { last_seen, first_use: FirstUse::Trust }, &mut |_, _| {}).expect("it can be read")
+        verify_store(&store, Checks { last_seen, first_use: FirstUse::Trust, user: user() }, &mut |_, _| {})
+            .expect("it can be read")
     }
 
     /// What the chain says by itself, with the last-seen head, and with the checkpoint.
     fn states(&self) -> [State; 3] {
         let mut anchored = self.verified(false);
-        anchored.compare_with_checkpoint(&self.checkpoint);
+        anchored.compare_with_checkpoint(&self.checkpoint, ObjectScope::All);
         [self.verified(false).state(), self.verified(true).state(), anchored.state()]
     }
 

@@ -1,0 +1,51 @@
+//! Asking about a part of the evidence: one task class, or what is new.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{run, verified, workbench};
+
+#[test]
+fn a_task_class_that_the_evidence_does_not_have_is_not_ok() {
+    let workbench = workbench();
+    let record = run(&workbench, "001*");
+    for command in ["verify", "log"] {
+        let ended = workbench.eval([command, "--task-class=vuln-remediatoin"]).run().expect_code(3);
+        assert!(ended.stderr.contains("no record of `vuln-remediatoin`"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("there is `vuln-remediation`"), "{}", ended.stderr);
+        assert_eq!(ended.stdout, "");
+    }
+    let _ended = workbench.eval(["export", record.to_str().expect("UTF-8"), "--to=record.tar"]).run().expect_code(0);
+    let _ended = workbench.eval(["verify", "record.tar", "--task-class=typo"]).run().expect_code(3);
+    // A class that was wiped is one that was there, and a file that nobody can attribute may be of any class.
+    fs::remove_file(&record).expect("removed");
+    assert_eq!(verified(&workbench, &["--task-class=vuln-remediation"]).0, "TAMPERED");
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    fs::write(&record, "{").expect("written");
+    assert_eq!(verified(&workbench, &["--task-class=vuln-remediation"]).0, "TAMPERED");
+}
+
+#[test]
+fn since_limits_what_is_reported_and_never_what_counts() {
+    let workbench = workbench();
+    let first = read(&run(&workbench, "002*"));
+    let second = read(&run(&workbench, "001*"));
+    let since = format!("--since={}", second["finished_at"].as_str().expect("a moment"));
+    let (state, ended) = verified(&workbench, &[&since]);
+    assert_eq!((state.as_str(), &ended.line("verification")["classes"][0]["records"]), ("OK", &1.into()));
+    // An object that the first record alone names.
+    let cases = first["case_digest_set"].as_object().expect("a map");
+    let object = cases.values().next().and_then(Value::as_str).expect("a digest");
+    fs::remove_file(workbench.path().join(".codegenie/eval/objects").join(object)).expect("removed");
+    let (state, all) = verified(&workbench, &[]);
+    assert_eq!((state.as_str(), all.line("verification")["findings"][0]["seq"].as_u64()), ("UNVERIFIABLE", Some(1)));
+    let (state, ended) = verified(&workbench, &[&since]);
+    assert_eq!((state.as_str(), &ended.line("verification")["findings"]), ("UNVERIFIABLE", &serde_json::json!([])));
+    assert!(ended.stderr.contains("note: findings about records that were finished before"), "{}", ended.stderr);
+}
+
+fn read(record: &Path) -> Value {
+    serde_json::from_slice(&fs::read(record).expect("a record")).expect("JSON")
+}
