@@ -82,10 +82,11 @@ fn impossible_traces(mode: Mode, case: &CaseResult<RecordedScore>, has_output: b
     let score = case.score.fields();
     let rubric_left_something =
         case.fuel_used.is_some() || case.peak_memory_bytes.is_some() || case.logs_digest.is_some();
+    let lacks_figures = case.fuel_used.is_none() || case.peak_memory_bytes.is_none();
     let checks = [
         ("cost less than nothing, or took less time", score.cost_usd < 0.0 || score.duration_seconds < 0.0),
         ("has traces of a rubric, which had no output to run on", rubric_left_something && !has_output),
-        ("has no trace of the rubric that scored it", case.peak_memory_bytes.is_none() && has_output),
+        ("has no trace of the rubric that scored it", lacks_figures && case.outcome == OutcomeClass::Scored),
         ("was replayed, and is said to have an estimated cost", case.cost_is_estimate && mode == Mode::Cassette),
     ];
     checks.into_iter().find(|(_, is_so)| *is_so).map(|(what, _)| what)

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use eval_host_tests::guests;
 use serde_json::Value;
 
 use crate::{run, verified, workbench};
@@ -25,6 +26,21 @@ fn a_task_class_that_the_evidence_does_not_have_is_not_ok() {
     fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
     fs::write(&record, "{").expect("written");
     assert_eq!(verified(&workbench, &["--task-class=vuln-remediation"]).0, "TAMPERED");
+}
+
+#[test]
+fn a_rubric_that_overflows_its_stack_is_evidence_like_any_other() {
+    let workbench = workbench();
+    workbench.replace_rubric("vuln-remediation", guests::RECURSES_FOREVER);
+    let record = read(&run(&workbench, "001*"));
+    let case = &record["report"]["cases"][0];
+    assert_eq!(case["score"]["failure_modes"][0], "rubric_trap: stack_overflow");
+    // How deep a stack is depends on the machine, so nothing is recorded that would.
+    for figure in ["fuel_used", "peak_memory_bytes", "logs_digest"] {
+        assert_eq!(case[figure], Value::Null, "{figure}");
+    }
+    let (state, ended) = verified(&workbench, &["--replay"]);
+    assert_eq!((state.as_str(), &ended.line("verification")["replay"]["replayed"]), ("OK", &1.into()));
 }
 
 #[test]
