@@ -11,8 +11,8 @@ const MOST: usize = 1_000;
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct ConcurrencyArgs {
-    /// How many cases at once [default: the number of cores]. There may be more agents than cores, because agents wait; no
-    /// more cases are scored at once than there are cores.
+    /// How many cases at once [default: the number of cores]. No more are scored at once than there are cores; live agents,
+    /// which mostly wait, may be more.
     #[arg(long, short = 'j', value_name = "N", value_parser = cases_at_once)]
     concurrency: Option<NonZeroUsize>,
 }

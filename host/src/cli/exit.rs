@@ -1,4 +1,4 @@
-//! The exit codes, in the one place that defines them. When several apply, the first of the list below wins.
+//! The exit codes, in the one place that defines them. Which of them wins when several apply, README.md says.
 
 use std::process::ExitCode;
 

@@ -66,9 +66,9 @@ fn summary(link: &Link, record: &RecordedRun) -> String {
         Mode::Cassette => "cassette",
     };
     let mut line = format!(
-        "  {:>4}  {}  {mode:<8}  {}/{} passed  mean {:.3}  lower bound {:.3}  {:.2} USD",
+        "  {:>4}  {}  {mode:<8}  {}/{} passed  mean {:.3}  lower bound {:.3}  ${:.2}",
         link.position.seq,
-        link.finished_at,
+        link.file_name(),
         report.passed_count,
         report.attempted,
         report.mean_score,

@@ -47,12 +47,15 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  everything worked and the answer is yes
-  1  harness error: load errors, a rubric that does not load, missing cassettes, a record not written
+  1  harness error: load errors, a rubric that does not load or match its pin, missing cassettes,
+     a record not written
   2  usage error, or the cost cap was reached
   3  task class not found
   4  no cases, or none selected
-  5  everything worked and the answer is no: a case failed or faulted
-  6  evidence broken: the chain or a replay does not hold
+  5  everything worked and the answer is no: a case failed or faulted, a gap in a bench, a golden
+     test that does not hold, evidence that is not sufficient
+  6  evidence broken: the chain, the last-seen head or a replay does not hold, or it is unknown
+     whether a record was committed
 130  interrupted: nothing was chained";
 
 #[derive(Debug, Subcommand)]
@@ -61,13 +64,9 @@ enum Command {
     Run(run::RunArgs),
     /// Score the bundles of a run's shards and chain the result.
     Merge(merge::MergeArgs),
-    /// Print completions for a shell.
-    Completions(shell::CompletionsArgs),
-    /// Print the man page.
-    Man,
     /// Check the chained records of a store.
     Verify(verify::VerifyArgs),
-    /// Check that every bench is complete and in order; answers all gaps at once.
+    /// Check that every bench is complete and in order; names all gaps at once.
     Fence(fence::FenceArgs),
     /// List the task classes, their tiers, their cases and when they were last run.
     List(list::ListArgs),
@@ -88,6 +87,10 @@ enum Command {
     /// For rubric authors.
     #[command(subcommand)]
     Rubric(rubric::RubricCommand),
+    /// Print completions for a shell.
+    Completions(shell::CompletionsArgs),
+    /// Print the man page of eval-host, or of one of its commands.
+    Man(shell::ManArgs),
 }
 
 /// How long to wait for another process that holds the same store.
@@ -114,7 +117,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Merge(args) => merge::merge(args),
         Command::Completions(args) => shell::completions(&args),
-        Command::Man => shell::man(),
+        Command::Man(args) => shell::man(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Fence(args) => fence::fence(&args),
         Command::List(args) => list::list(&args),

@@ -21,9 +21,24 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Problem> {
     print(&script)
 }
 
-pub(super) fn man() -> Result<Exit, Problem> {
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// The command, such as `run` or `rubric score`.
+    command: Vec<String>,
+}
+
+pub(super) fn man(args: &ManArgs) -> Result<Exit, Problem> {
+    let mut root = Cli::command();
+    root.build();
+    let mut command = &root;
+    for name in &args.command {
+        command = command.find_subcommand(name).ok_or_else(|| {
+            Problem::new(Exit::UsageOrCap, format!("there is no command `{name}`"))
+                .hint("`eval-host --help` lists them")
+        })?;
+    }
     let mut page = Vec::new();
-    let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
+    let rendered = clap_mangen::Man::new(command.clone()).render(&mut page);
     rendered.map_err(not_written).and_then(|()| print(&page))
 }
 

@@ -33,7 +33,8 @@ pub(super) struct VerifyArgs {
     /// Report on one task class only; every chain is walked all the same.
     #[arg(long, value_name = "NAME")]
     task_class: Option<TaskClassName>,
-    /// Report and replay only records that were finished at or after this time; every chain is walked all the same, and counts.
+    /// Report and replay only records that were finished at or after this time, such as `2026-11-16` or `2026-11-16T09:30:00Z`;
+    /// every chain is walked all the same, and counts.
     #[arg(long, value_name = "ISO")]
     since: Option<Since>,
     /// Score every case of every record again, from the objects alone, and demand the same bytes.

@@ -285,7 +285,8 @@ mod tests {
     }
 
     fn file(state: &tempfile::TempDir) -> LastSeenFile {
-        LastSeenFile::open(state.path(), Path::new("/work/.codegenie/eval"), Duration::from_secs(10)).expect("it opens")
+        LastSeenFile::open(state.path(), Path::new("/home/operator/.codegenie/eval"), Duration::from_secs(10))
+            .expect("it opens")
     }
 
     fn seen(file: &LastSeenFile) -> LastSeen {

@@ -22,6 +22,22 @@
 //! The same code runs natively, so that a rubric is tested with plain `cargo test`: [`CaseFiles::below`] and
 //! [`CaseFiles::in_memory`] stand in for the sandbox's root, and the feature `golden` runs a bench's golden tests.
 //!
+//! In `Cargo.toml` a rubric is a library of two kinds, the component and what its native tests link:
+//!
+//! ```toml
+//! [lib]
+//! crate-type = ["cdylib", "rlib"]
+//!
+//! [dependencies]
+//! eval-rubric.workspace = true
+//!
+//! [dev-dependencies]
+//! eval-rubric = { workspace = true, features = ["golden"] }
+//! ```
+//!
+//! `cargo build --release --target wasm32-wasip2` or `cargo component build --release` makes a component to try with `eval-host
+//! rubric score`; `eval-host rubric build` makes the one that is committed.
+//!
 //! This crate never decides anything about an answer, and never lets a rubric state what the answer cost or how long it
 //! took: a [`Verdict`] has no place for them, and [`Verdict::into_score`] copies them from what the host passed in.
 

@@ -49,12 +49,17 @@ fn printed() -> BTreeMap<String, BTreeSet<String>> {
     fs::write(workbench.path().join("empty.json"), "{}").expect("an output");
     fs::create_dir(&broken).expect("a case that does not load");
     let mut kinds: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let commands: [&[&str]; 10] = [
+    let record = workbench.eval(["run", &class, "--limit=1"]).run().record_path(Path::new(""));
+    let record = record.to_str().expect("UTF-8").to_owned();
+    let commands: [&[&str]; 13] = [
         &["run", &class],
         &["run", &class, "--dry-run"],
         &["run", &class, "--limit=1", "--shard=1/1"],
         &["verify", "--replay"],
         &["promote-verdict", &class, "--target-tier=silver"],
+        &["export", &record, "--to=record.tar"],
+        &["keygen", "--name=tests", "--key=secret"],
+        &["anchor", "--key=secret"],
         &["fence"],
         &["list"],
         &["rubric", "test", &class],

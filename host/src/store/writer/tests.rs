@@ -1,0 +1,243 @@
+//! Tests of `writer`.
+
+use super::*;
+use crate::chain::Heads;
+use crate::record::fixture::Run;
+use crate::verify::{ObjectScope, State, Verification, verify_evidence};
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+fn class(name: &str) -> TaskClassName {
+    name.parse().expect("a task class")
+}
+
+pub(in crate::store) fn new_store() -> (TempDir, StoreWriter) {
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let store = StoreWriter::open(&temp.path().join(".codegenie/eval"), user(), PATIENCE).expect("a new store");
+    (temp, store)
+}
+
+pub(in crate::store) fn append(store: &StoreWriter, name: &str, label: u32) -> Receipt {
+    try_append(store, &Snapshot::default(), name, &Run::new(label)).expect("committed")
+}
+
+fn try_append(store: &StoreWriter, known: &Snapshot, name: &str, run: &Run) -> Result<Receipt, AppendError> {
+    let intake = store.intake().expect("it takes objects");
+    run.keep_objects(&intake);
+    store.append(known, &class(name), &intake, |position| run.at(position))
+}
+
+fn verified(store: &StoreWriter) -> Verification {
+    verify_evidence(store.reader(), ObjectScope::All, &mut |_, _| {}).expect("it can be read")
+}
+
+pub(in crate::store) fn state_of(store: &StoreWriter) -> (State, Vec<String>) {
+    let verification = verified(store);
+    (verification.state(), verification.findings.iter().map(ToString::to_string).collect())
+}
+
+fn mode_of(path: &Path) -> u32 {
+    fs::metadata(path).expect("it exists").permissions().mode() & 0o7777
+}
+
+#[test]
+fn records_of_two_classes_are_chained_and_private() {
+    let (_temp, store) = new_store();
+    let mut heads = Heads::default();
+    for (name, label) in [("a", 1), ("b", 2), ("a", 3), ("a", 4)] {
+        let receipt = append(&store, name, label);
+        assert_eq!(receipt.link.position, heads.next(store.reader().id(), &class(name)));
+        heads.set(class(name), receipt.link.head());
+        assert_eq!(mode_of(&receipt.path), 0o600);
+        assert_eq!(hash_of(&fs::read(&receipt.path).expect("readable")), receipt.link.hash);
+    }
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+}
+
+#[test]
+fn a_store_is_private_and_keeps_its_identity() {
+    let (_temp, store) = new_store();
+    let root = store.reader().root().path();
+    for dir in [root, store.reader().runs().path(), store.reader().objects().path(), store.staging.path()] {
+        assert_eq!(mode_of(dir), 0o700, "{}", dir.display());
+    }
+    let again = StoreWriter::open(root, user(), PATIENCE).expect("it opens again");
+    assert_eq!(again.reader().id(), store.reader().id());
+}
+
+#[test]
+fn an_append_reads_only_what_is_new_but_notices_what_was_changed_or_removed() {
+    let (_temp, store) = new_store();
+    let first = append(&store, "a", 1);
+    let second = append(&store, "a", 2);
+    let known = verified(&store).snapshot;
+    append(&store, "a", 3);
+    let run = Run::new(4);
+    let again = |known: &Snapshot| try_append(&store, known, "a", &run);
+    assert_eq!(again(&known).expect("committed").link.position.seq, 4);
+
+    let removed = fs::read(&first.path).expect("readable");
+    fs::remove_file(&first.path).expect("removed");
+    let error = again(&known).expect_err("a record is gone");
+    assert!(matches!(&error, AppendError::NotCommitted { source: NotCommitted::Broken(_), .. }), "{error:?}");
+    fs::write(&first.path, removed).expect("restored");
+
+    let known = verified(&store).snapshot;
+    let newest = known.newest(&class("a")).expect("a head").file_name();
+    fs::copy(&second.path, store.reader().runs().path().join(newest.as_str())).expect("overwritten");
+    let error = again(&known).expect_err("the head was changed");
+    assert!(matches!(&error, AppendError::NotCommitted { source: NotCommitted::HeadChanged, .. }), "{error:?}");
+}
+
+#[test]
+fn a_changed_record_is_named_and_the_chain_is_not_continued() {
+    let (_temp, store) = new_store();
+    let receipts: Vec<_> = (1..=3).map(|label| append(&store, "a", label)).collect();
+    let mut bytes = fs::read(&receipts[1].path).expect("readable");
+    let place = bytes.windows(5).position(|five| five == b"agent").expect("the agent's name");
+    bytes[place] = b'A';
+    fs::write(&receipts[1].path, bytes).expect("overwritten");
+    let (state, findings) = state_of(&store);
+    assert_eq!(state, State::Tampered);
+    assert_eq!(findings.len(), 1);
+    let file = receipts[1].link.file_name();
+    assert!(
+        findings[0].starts_with(&format!("record 2 of `a` (`runs/{file}`): it was edited or renamed")),
+        "{findings:?}"
+    );
+    let error = try_append(&store, &Snapshot::default(), "a", &Run::new(4));
+    assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Broken(_), .. })));
+}
+
+#[test]
+fn a_record_cannot_name_what_is_not_stored() {
+    let (_temp, store) = new_store();
+    let run = Run::new(1);
+    let nothing = store.intake().expect("it takes objects");
+    let error = store.append(&Snapshot::default(), &class("a"), &nothing, |position| run.at(position));
+    assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Object(_), .. })));
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+}
+
+/// The lock keeps writers from losing their work to each other. Where it does not exclude, nothing is lost without a word
+/// either: both records are there, and the fork is named.
+#[test]
+fn writers_without_the_lock_write_nothing_over_and_make_a_fork_that_is_named() {
+    let (_temp, store) = new_store();
+    append(&store, "a", 1);
+    let ready = |label| {
+        let run = Run::new(label);
+        let intake = store.intake().expect("it takes objects");
+        run.keep_objects(&intake);
+        let ready = store.prepare(&Snapshot::default(), &class("a"), &intake, |position| run.at(position));
+        ready.expect("nothing is in the way")
+    };
+    let all = [ready(2), ready(3), ready(2)];
+    let ends = all.each_ref().map(|ready| store.write_draft(ready).map(|()| store.publish(ready)));
+    assert!(matches!(ends, [Ok(Ok(_)), Ok(Ok(_)), Ok(Err(AppendError::NotCommitted { .. }))]), "{ends:?}");
+    let (state, findings) = state_of(&store);
+    assert_eq!((state, findings.len()), (State::Tampered, 1), "{findings:?}");
+    assert!(findings[0].starts_with("record 2 of `a`: the chain forks here: 2 records"), "{findings:?}");
+}
+
+#[test]
+fn a_record_for_another_place_is_not_committed() {
+    let (_temp, store) = new_store();
+    let run = Run::new(1);
+    let elsewhere = Heads::default().next(store.reader().id(), &class("b"));
+    let intake = store.intake().expect("it takes objects");
+    let error = store.append(&Snapshot::default(), &class("a"), &intake, |_| run.at(&elsewhere));
+    assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Misplaced, .. })));
+}
+
+#[test]
+fn objects_are_stored_once_and_a_changed_one_is_noticed_by_writer_and_verifier() {
+    let (_temp, store) = new_store();
+    append(&store, "a", 1);
+    let objects = store.reader().objects();
+    let inodes = |objects: &Dir| -> Vec<_> {
+        let names = objects.names().expect("listed");
+        names.iter().map(|name| fs::metadata(objects.path().join(name)).expect("it exists").ino()).collect()
+    };
+    let before = inodes(objects);
+    append(&store, "b", 1);
+    assert_eq!(inodes(objects), before);
+    let name = objects.names().expect("listed").swap_remove(0);
+    fs::write(objects.path().join(&name), "something else").expect("overwritten");
+    let intake = store.intake().expect("it takes objects");
+    let kept: Vec<_> = Run::new(1).objects().map(|bytes| intake.keep(bytes)).collect();
+    assert!(kept.iter().any(|kept| matches!(kept, Err(KeepObjectError::Existing(_)))), "{kept:?}");
+    assert_eq!(state_of(&store).0, State::Tampered);
+    fs::remove_file(objects.path().join(&name)).expect("removed");
+    assert_eq!(state_of(&store).0, State::Unverifiable);
+}
+
+#[test]
+fn leftovers_of_a_crash_are_in_nobodys_way() {
+    let (_temp, store) = new_store();
+    append(&store, "a", 1);
+    fs::write(store.reader().runs().path().join(".tmp-cut"), "{\"sch").expect("written");
+    fs::create_dir(store.staging.path().join("dead")).expect("made");
+    fs::write(store.staging.path().join("dead/cut"), "half an obj").expect("written");
+    let alive = store.intake().expect("it takes objects");
+    alive.keep(b"still needed").expect("kept");
+    append(&store, "a", 2);
+    assert_eq!(state_of(&store).0, State::Incomplete);
+    assert_eq!(store.finish().expect("finished").len(), 1);
+    assert_eq!(store.staging.names().expect("listed"), [std::ffi::OsString::from(&alive.name)]);
+    drop(alive);
+    assert_eq!(state_of(&store).0, State::Ok);
+    assert!(store.staging.names().expect("listed").is_empty());
+}
+
+#[test]
+fn what_is_no_folder_in_staging_stops_no_run_and_stays() {
+    let (_temp, store) = new_store();
+    let staging = store.staging.path();
+    fs::write(staging.join(".DS_Store"), "x").expect("written");
+    std::os::unix::fs::symlink("/", staging.join("link")).expect("linked");
+    append(&store, "a", 1);
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    assert_eq!(store.staging.names().expect("listed"), [".DS_Store", "link"]);
+}
+
+#[test]
+fn a_store_that_is_not_safe_is_refused_before_anything_is_written() {
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let open =
+        |name: &str| StoreWriter::open(&temp.path().join(name), user(), PATIENCE).expect_err("refused").to_string();
+    fs::create_dir(temp.path().join("shared")).expect("made");
+    fs::set_permissions(temp.path().join("shared"), fs::Permissions::from_mode(0o777)).expect("opened up");
+    assert!(open("shared").contains("others may write to"), "{}", open("shared"));
+    std::os::unix::fs::symlink("shared", temp.path().join("link")).expect("linked");
+    assert!(open("link").contains("is a symbolic link or a file"), "{}", open("link"));
+    assert!(open("link/").contains("is a symbolic link or a file"), "{}", open("link/"));
+    fs::write(temp.path().join("file"), "").expect("written");
+    assert!(open("file").contains("is a symbolic link or a file"), "{}", open("file"));
+    let other = StoreWriter::open(&temp.path().join("mine"), user() + 1, PATIENCE).expect_err("another's").to_string();
+    assert!(other.contains(&format!("belongs to user {}", user())), "{other}");
+    fs::create_dir_all(temp.path().join("old/runs")).expect("made");
+    fs::write(temp.path().join("old/runs/20261116T093000.120Z-ba7816bf.json"), "").expect("written");
+    assert!(open("old").contains("no `store.json`"), "{}", open("old"));
+    assert_eq!(fs::read_dir(temp.path().join("shared")).expect("listed").count(), 0);
+}
+
+#[test]
+fn a_clock_that_jumps_changes_nothing_and_is_noted_when_it_went_back() {
+    let (_temp, store) = new_store();
+    for (name, label) in [("a", 59), ("b", 30), ("a", 1), ("a", 58), ("a", 2), ("a", 57), ("a", 57)] {
+        append(&store, name, label);
+    }
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    let notes: Vec<_> = verified(&store).notes.iter().map(ToString::to_string).collect();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(notes[0].starts_with("record 2 of `a` says that it was finished before"), "{notes:?}");
+    assert!(notes[1].starts_with("record 4 of `a` "), "{notes:?}");
+}
