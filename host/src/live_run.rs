@@ -141,7 +141,7 @@ impl<'a> LiveRun<'a> {
         };
         let journal = &self.parts.journal;
         journal.reserved(case_id, reservation.amount).map_err(LiveRunError::Journal)?;
-        let (agents, allowance) = (self.parts.interrupt.agents(), reservation.allowance.dollars());
+        let (agents, allowance) = (self.parts.interrupt.agents(), reservation.amount.dollars());
         let end = self.parts.sut.answer(staged, allowance, agents, |group| journal.running(case_id, group))?;
         let sourced = self.warned(case_id, self.charge(reservation, end)?);
         journal.finished(StoredAnswer::new(case_id, staged.case_digest, &sourced)).map_err(LiveRunError::Journal)?;

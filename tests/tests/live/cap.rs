@@ -94,5 +94,31 @@ fn an_agent_is_told_what_it_may_spend() {
         .collect();
     assert_eq!(budgets.len(), 3);
     assert_eq!(budgets[0], 1.0, "the first runs alone with everything, because nobody knows yet what a case costs");
-    assert!(budgets[1..].iter().all(|budget| *budget <= 0.7), "{budgets:?}");
+    assert_eq!(budgets[1..], [0.3, 0.3], "and then what the costliest case did cost");
+}
+
+#[test]
+fn agents_that_spend_all_they_are_told_spend_the_cap_together_and_not_more() {
+    let desk = Desk::new("", "");
+    // The first case is cheap, so that the others run side by side.
+    let script = r#"#!/bin/sh
+budget=$(sed 's/.*"budget_usd":\([0-9.]*\).*/\1/')
+mkdir DESK/first 2>/dev/null && budget=0.1
+printf '{"output":{},"cost_usd":%s}' "$budget"
+"#;
+    let script = script.replace("DESK", desk.path().to_str().expect("UTF-8"));
+    fs::write(desk.path().join("agent.sh"), script).expect("an agent");
+    let ended = desk.live(5, ["--max-cost-usd", "1.00", "-j", "4"]).run();
+    let spent = ended.line("aggregate")["total_cost_usd"].as_f64().expect("a cost");
+    assert!((0.9 - 1e-9..=1.0 + 1e-9).contains(&spent), "{spent}: {}", ended.stdout);
+}
+
+#[test]
+fn a_free_case_does_not_make_unknown_costs_free() {
+    let script = r#"echo "$id" >> "$desk/paid"
+case "$id" in 001-*) echo '{"output":{},"cost_usd":0}' ;; *) kill -KILL $$ ;; esac"#;
+    let desk = Desk::new("", script);
+    let ended = desk.live(5, ["--max-cost-usd", "1.00", "-j", "4"]).run().expect_code(2);
+    assert_eq!(ended.line("aggregate")["total_cost_usd"], 1.0);
+    assert_eq!(desk.lines("paid").len(), 2, "nobody knows what the second cost, so it was charged all that was left");
 }

@@ -55,7 +55,7 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
             return release.map(|()| Exit::Ok).map_err(|error| Problem::from_error(Exit::HarnessError, &error));
         }
     };
-    let mut budget = Budget::new(cap, per_case);
+    let mut budget = Budget::new(cap, per_case, session.chosen.names().len());
     begun.earlier.iter().flat_map(JournalContents::charged).for_each(|charged| budget.already_spent(charged));
     let clock = || surroundings::now().unwrap_or(session.now);
     let live_run = LiveRun::new(LiveParts {
