@@ -18,6 +18,14 @@ use serde::{Deserialize, Serialize};
 
 const NANO: f64 = 1e9;
 
+/// Most dollars that a case, and a cap, can be about. What is larger is a mistake, and sums of it need not be numbers.
+pub(crate) const MOST_DOLLARS: f64 = 1e6;
+
+/// Whether a case can cost so many dollars.
+pub(crate) fn is_possible_cost(dollars: f64) -> bool {
+    (0.0..=MOST_DOLLARS).contains(&dollars)
+}
+
 /// An amount of money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

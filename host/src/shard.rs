@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cost::is_possible_cost;
 use crate::ids::{CaseId, Digest};
 use crate::journal::RunTerms;
 use crate::json;
@@ -131,6 +132,9 @@ impl Bundle {
                 "it has format version {}, this eval-host reads {SCHEMA_VERSION}",
                 header.schema_version
             ));
+        }
+        if !is_possible_cost(header.lost_usd) {
+            return Err(format!("lost_usd is {}, and no run loses that", header.lost_usd));
         }
         let mut bundle = Self { header, answers: BTreeMap::new() };
         let mut end = None;
@@ -293,6 +297,10 @@ mod tests {
         assert_eq!(refused(&[first, other]), format!("{prefix}another rubric"));
         let foreign = bundle(path, "1/1", &[("001-a", b"changed")], |_| {});
         assert!(refused(&[foreign]).ends_with("the answer to `001-a` is to another case"));
+        for lost_usd in [-1.0, 1.7e308] {
+            let impossible = bundle(path, "1/1", &[], |header| header.lost_usd = lost_usd);
+            assert!(refused(&[impossible]).ends_with("and no run loses that"));
+        }
     }
 
     #[test]

@@ -122,3 +122,15 @@ case "$id" in 001-*) echo '{"output":{},"cost_usd":0}' ;; *) kill -KILL $$ ;; es
     assert_eq!(ended.line("aggregate")["total_cost_usd"], 1.0);
     assert_eq!(desk.lines("paid").len(), 2, "nobody knows what the second cost, so it was charged all that was left");
 }
+
+#[test]
+fn a_cost_that_cannot_be_is_a_fault_and_the_record_is_written() {
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", r#"echo '{"output":{},"cost_usd":1.7e308}'"#);
+    let ended = desk.live(2, ["-j", "2"]).run().expect_code(5);
+    assert_eq!(
+        ended.lines("case")[0]["score"]["failure_modes"][0],
+        "harness_error: impossible_cost: the cost is more than 1000000 dollars"
+    );
+    assert_eq!(ended.line("aggregate")["total_cost_usd"], 0.6);
+    assert_eq!(desk.records().len(), 1);
+}
