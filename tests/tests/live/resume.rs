@@ -103,3 +103,17 @@ fn a_run_that_is_killed_again_and_again_pays_for_every_case_once_but_for_what_wa
     let _ = undisturbed.live(CASES, ARGS).run().expect_code(5);
     assert_eq!(results(&desk), results(&undisturbed));
 }
+
+#[test]
+fn a_workspace_that_cannot_be_made_costs_nothing() {
+    let desk = Desk::new("", &format!(r#"echo "$id" >> "$desk/paid"; echo '{ANSWER}'"#));
+    let tmp = desk.path().join("tmp");
+    let live = |args: [&str; 1]| desk.live(3, args).env("TMPDIR", desk.path().join("gone"));
+    let failed = live(["-j1"]).run().expect_code(1);
+    assert!(failed.stderr.contains("a workspace could not be made in"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("--resume"), "{}", failed.stderr);
+    fs::rename(tmp, desk.path().join("gone")).expect("a folder for workspaces");
+    let resumed = live(["--resume"]).run().expect_code(5);
+    assert_eq!(resumed.line("aggregate")["total_cost_usd"].as_f64().map(|cost| (cost * 100.0).round()), Some(90.0));
+    assert_eq!(desk.lines("paid").len(), 3);
+}

@@ -83,27 +83,41 @@ pub(crate) struct LiveAnswer {
     pub(crate) stderr: CapturedStream,
 }
 
-/// What ends a run, because the next case would meet it too.
+/// Why no agent can be started: the machine's trouble, which the next case would meet too.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LiveError<E> {
-    #[error("no agent can be run")]
-    Workspace(#[source] WorkspaceError),
-    #[error("no agent can be run: the runtime does not start")]
+pub(crate) enum PrepareError {
+    #[error(transparent)]
+    Workspace(WorkspaceError),
+    #[error("the runtime does not start")]
     Runtime(#[source] io::Error),
-    #[error("what was started could not be written down")]
-    Started(E),
+}
+
+/// All that an agent needs before it can be started.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    workspace: Workspace,
+    runtime: tokio::runtime::Runtime,
 }
 
 impl LiveSut {
-    /// Runs the agent for one case. `started` is told the agent's process group before the agent is told anything.
+    /// Makes what the agent needs for one case. Nothing is started and nothing can be spent yet.
+    pub(crate) fn prepare(&self, staged: &StagedCase) -> Result<Prepared, PrepareError> {
+        let workspace = Workspace::create(&self.scratch, &self.mark, &staged.files).map_err(PrepareError::Workspace)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Ok(Prepared { workspace, runtime: runtime.map_err(PrepareError::Runtime)? })
+    }
+
+    /// Runs the agent for one case. `started` is told the agent's process group before the agent is told anything; its error
+    /// is the only one, and ends the agent.
     pub(crate) fn answer<E>(
         &self,
         staged: &StagedCase,
+        prepared: Prepared,
         budget_usd: f64,
         stop: &Stop,
         started: impl FnOnce(&GroupIdentity) -> Result<(), E>,
-    ) -> Result<LiveEnd, LiveError<E>> {
-        let workspace = Workspace::create(&self.scratch, &self.mark, &staged.files).map_err(LiveError::Workspace)?;
+    ) -> Result<LiveEnd, E> {
+        let Prepared { workspace, runtime } = prepared;
         let directory = workspace.path();
         let invocation = Invocation {
             command: &self.command,
@@ -115,11 +129,10 @@ impl LiveSut {
             most_stdout: MOST_OUTPUT,
             most_stderr: MOST_STDERR,
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(LiveError::Runtime)?;
         let ended = runtime.block_on(process::run(&invocation, stop, started));
         // An agent that the kernel cannot end must not keep the run from its end.
         runtime.shutdown_background();
-        Ok(self.judge(ended.map_err(LiveError::Started)?, &workspace, staged))
+        Ok(self.judge(ended?, &workspace, staged))
     }
 
     fn environment_for(&self, workspace: &Workspace) -> BTreeMap<OsString, OsString> {
