@@ -117,3 +117,23 @@ fn a_workspace_that_cannot_be_made_costs_nothing() {
     assert_eq!(resumed.line("aggregate")["total_cost_usd"].as_f64().map(|cost| (cost * 100.0).round()), Some(90.0));
     assert_eq!(desk.lines("paid").len(), 3);
 }
+
+#[test]
+fn a_resumed_run_that_waited_for_itself_counts_its_spending_once() {
+    let script =
+        format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go-$id"; do sleep 0.01; done; echo '{ANSWER}'"#);
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
+    let go = |case: &String| fs::write(desk.path().join(format!("go-{case}")), "").expect("go");
+    let (cases, cap) = (desk.cases(4), ["--max-cost-usd=1.00", "-j1"]);
+    let first = Running::start(desk.live(4, cap));
+    until("the first agent starts", || desk.lines("paid").len() == 1);
+    let mut second = Running::start(desk.live(4, cap).args(["--resume"]));
+    second.says("waiting for another live run");
+    go(&cases[0]);
+    until("the second agent starts", || desk.lines("paid").len() == 2);
+    first.signal("KILL");
+    cases.iter().for_each(go);
+    let (code, stdout, stderr) = second.end();
+    assert_eq!(code, Some(2), "{stdout}{stderr}");
+    assert_eq!(desk.lines("paid").len(), 3, "$0.30 were paid and $0.30 lost, so one more case fits: {stdout}{stderr}");
+}

@@ -1,6 +1,7 @@
 //! `eval-host run`: load → read and digest → answer → score → admit → aggregate → chain → report.
 
 mod args;
+mod beginning;
 mod dry_run;
 mod live;
 mod session;
