@@ -112,7 +112,7 @@ impl JournalPlace {
             .mode(0o600)
             .open(&self.path)
             .map_err(|source| self.failed("created", source))?;
-        let journal = Journal { place: self.clone(), file: Mutex::new(file) };
+        let journal = Journal { place: self.clone(), lines: Mutex::new(Lines::new(file, 0)) };
         journal.append(&Line::Run(header))?;
         journal.append(&Line::Process { boot_id })?;
         self.sync_folder()?;
@@ -124,7 +124,8 @@ impl JournalPlace {
         let opened = OpenOptions::new().append(true).open(&self.path);
         let cut = |file: File| file.set_len(contents.whole_bytes).map(|()| file);
         let file = opened.and_then(cut).map_err(|source| self.failed("continued", source))?;
-        let journal = Journal { place: self.clone(), file: Mutex::new(file) };
+        let lines = Lines::new(file, contents.whole_bytes);
+        let journal = Journal { place: self.clone(), lines: Mutex::new(lines) };
         journal.append(&Line::Process { boot_id })?;
         Ok(journal)
     }
@@ -158,7 +159,7 @@ impl JournalPlace {
 #[derive(Debug)]
 pub(crate) struct Journal {
     place: JournalPlace,
-    file: Mutex<File>,
+    lines: Mutex<Lines>,
 }
 
 impl Journal {
@@ -182,12 +183,43 @@ impl Journal {
         self.place.remove()
     }
 
+    /// Writes a whole line durably. A line that could not be written whole is taken back, so that the next one does not
+    /// begin in its middle; where that is not certain, nothing is written behind it any more.
     fn append(&self, line: &Line) -> Result<(), JournalError> {
         let mut bytes = serde_json::to_vec(line).expect("names, texts and finite numbers serialise");
         bytes.push(b'\n');
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = file.write_all(&bytes).and_then(|()| file.sync_data());
-        written.map_err(|source| self.place.failed("written", source))
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.append(&bytes).map_err(|source| self.place.failed("written", source))
+    }
+}
+
+/// A file of whole lines.
+#[derive(Debug)]
+struct Lines {
+    file: File,
+    /// Up to the end of the last whole line.
+    whole_bytes: u64,
+    /// The file may not end with a whole line.
+    is_torn: bool,
+}
+
+impl Lines {
+    fn new(file: File, whole_bytes: u64) -> Self {
+        Self { file, whole_bytes, is_torn: false }
+    }
+
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.is_torn {
+            return Err(io::Error::other("an earlier line could not be written, and not be taken back"));
+        }
+        if let Err(error) = self.file.write_all(line) {
+            self.is_torn = self.file.set_len(self.whole_bytes).is_err();
+            return Err(error);
+        }
+        // After a failed sync nobody knows what of the file is on the disk, and no later sync would say.
+        self.file.sync_data().inspect_err(|_| self.is_torn = true)?;
+        self.whole_bytes += line.len() as u64;
+        Ok(())
     }
 }
 

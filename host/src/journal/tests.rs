@@ -128,3 +128,19 @@ fn a_journal_is_private_and_is_kept_or_removed_as_asked() {
     place.create(header(), String::new()).expect("a journal").remove().expect("removed");
     assert!(place.read().expect("gone").is_none());
 }
+
+#[test]
+fn nothing_is_written_behind_a_torn_line() {
+    // A pipe takes what fits of a long line, and cannot be cut.
+    let (mut reader, writer) = io::pipe().expect("a pipe");
+    rustix::io::ioctl_fionbio(&writer, true).expect("it does not wait");
+    let mut lines = Lines::new(File::from(std::os::fd::OwnedFd::from(writer)), 0);
+    assert_eq!(lines.append(&[b'x'; 1 << 20]).expect_err("a full pipe").kind(), io::ErrorKind::WouldBlock);
+    rustix::io::ioctl_fionbio(&reader, true).expect("it does not wait");
+    let mut torn = Vec::new();
+    let _ = io::Read::read_to_end(&mut reader, &mut torn);
+    assert!(!torn.is_empty() && torn.len() < 1 << 20, "a part was written: {}", torn.len());
+    lines.append(b"next\n").expect_err("a line is torn");
+    let nothing = io::Read::read(&mut reader, &mut [0]);
+    assert_eq!(nothing.expect_err("an empty pipe").kind(), io::ErrorKind::WouldBlock);
+}

@@ -137,3 +137,27 @@ fn a_resumed_run_that_waited_for_itself_counts_its_spending_once() {
     assert_eq!(code, Some(2), "{stdout}{stderr}");
     assert_eq!(desk.lines("paid").len(), 3, "$0.30 were paid and $0.30 lost, so one more case fits: {stdout}{stderr}");
 }
+
+#[test]
+fn a_line_that_does_not_fit_is_taken_back_and_the_others_are_kept() {
+    // The first answer is larger than a file may be; the second fits.
+    let script = r#"echo "$id" >> "$desk/paid"
+case "$id" in
+"$(cat "$desk/large")")
+  until test "$(wc -l < "$desk/paid")" -ge 2; do sleep 0.01; done
+  printf '{"output":{"diff":"'; head -c 3000000 /dev/zero | tr '\0' x; printf '"},"cost_usd":0.30}' ;;
+*)
+  # Until the other agent is done.
+  while test "$(ls -d "$desk"/tmp/eval-host-* | wc -l)" = 2; do sleep 0.01; done
+  echo 'ANSWER' ;;
+esac"#;
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &script.replace("ANSWER", ANSWER));
+    fs::write(desk.path().join("large"), &desk.cases(1)[0]).expect("the first case");
+    let failed = desk.live(2, ["-j2"]).after("ulimit -f 2000; trap '' XFSZ").run().expect_code(1);
+    assert!(failed.stderr.contains("File too large"), "{}", failed.stderr);
+    let kind = |line: &String| serde_json::from_str::<Value>(line).expect("a whole line")["kind"].clone();
+    let kinds: Vec<_> = desk.lines(JOURNAL).iter().map(kind).collect();
+    assert_eq!((kinds.len(), &kinds[6]), (7, &"finished".into()), "{kinds:?}");
+    let _ = desk.live(2, ["--resume"]).run().expect_code(5);
+    assert_eq!(desk.lines("paid").len(), 3, "only the answer that could not be written is paid for again");
+}
