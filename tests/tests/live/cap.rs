@@ -134,3 +134,33 @@ fn a_cost_that_cannot_be_is_a_fault_and_the_record_is_written() {
     assert_eq!(ended.line("aggregate")["total_cost_usd"], 0.6);
     assert_eq!(desk.records().len(), 1);
 }
+
+#[test]
+fn two_bench_roots_with_one_store_leave_each_other_alone() {
+    let desk = patient("max_cost_usd_per_case = 0.30");
+    eval_host_tests::copy_tree(&desk.path().join("bench"), &desk.path().join("other"));
+    let first = Running::start(desk.live(2, ["-j1"]));
+    until("the first agent starts", || desk.lines("paid").len() == 1);
+    for resume in [&[][..], &["--resume"]] {
+        let second = desk.live(2, ["--bench-root=other"]).args(resume).run().expect_code(1);
+        let held = format!("(process {}, since ", first.child.id());
+        assert!(second.stderr.contains(&held) && second.stderr.contains("--out"), "{}", second.stderr);
+    }
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (code, _, stderr) = first.end();
+    assert_eq!((code, desk.lines("paid").len(), desk.records().len()), (Some(5), 2, 1), "{stderr}");
+    let _ = desk.live(2, ["--bench-root=other"]).run().expect_code(5);
+}
+
+#[test]
+fn a_journal_that_is_a_fifo_is_refused_at_once() {
+    let desk = patient("max_cost_usd_per_case = 0.30");
+    let journals = desk.path().join(".codegenie/eval/journals");
+    let _ = desk.eval(["run", "--task-class", "vuln-remediation", "--limit=1"]).run().expect_code(0);
+    fs::create_dir_all(&journals).expect("a folder");
+    let made = std::process::Command::new("mkfifo").arg(journals.join("vuln-remediation.jsonl")).status();
+    assert!(made.expect("mkfifo runs").success());
+    let refused = desk.live(1, []).run().expect_code(1);
+    assert!(refused.stderr.contains("it is not a regular file: move it away"), "{}", refused.stderr);
+    assert_eq!(desk.lines("paid").len(), 0);
+}

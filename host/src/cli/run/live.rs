@@ -20,7 +20,7 @@ use crate::cost::{Budget, Usd};
 use crate::evaluation::LiveFacts;
 use crate::ids::Digest;
 use crate::interrupt::Interrupt;
-use crate::journal::{Header, JournalPlace, LiveTerms};
+use crate::journal::{Header, JournalError, JournalPlace, LiveTerms, RunTerms};
 use crate::live_run::{LiveParts, LiveRun, Recorder};
 use crate::pipeline::AnswerSource;
 use crate::record::Sut;
@@ -46,7 +46,7 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
     signals::watch(&interrupt)?;
     let lock = acquire(session, args, queue, &interrupt)?;
     let store = OpenStore::open(session.places, all_args.trust)?;
-    let place = JournalPlace::new(&session.places.out, &terms.task_class);
+    let place = hold_journal(session, &terms)?;
     let beginning = match look(&place, &store)? {
         Found::Committed { started_at } if args.resume => {
             let release = lock.release(Usd::ZERO);
@@ -238,6 +238,18 @@ fn acquire(
             _ => Exit::HarnessError,
         };
         Problem::from_error(exit, &error)
+    })
+}
+
+/// Takes the journal's place in the store, so that it is certain that no living run writes what is found there.
+fn hold_journal(session: &Session<'_>, terms: &RunTerms) -> Result<JournalPlace, Problem> {
+    let bench_root = from_here(&session.places.bench_root)?;
+    let holder =
+        format!("process {}, since {}, of the bench root `{}`", std::process::id(), session.now, bench_root.display());
+    JournalPlace::hold(&session.places.out, &terms.task_class, terms.shard, &holder).map_err(|error| {
+        let is_held = matches!(error, JournalError::Held { .. });
+        let problem = Problem::from_error(Exit::HarnessError, &error);
+        if is_held { problem.hint("wait for its end, or name another store with --out") } else { problem }
     })
 }
 
