@@ -46,6 +46,31 @@ fn twice_stops_now() {
 }
 
 #[test]
+fn a_terminal_that_is_gone_and_its_relatives_stop_too() {
+    for signal in ["HUP", "QUIT", "TERM"] {
+        let desk = desk();
+        let mut run = Running::start(desk.live(4, ["-j", "2"]));
+        until("two agents start", || desk.lines("paid").len() == 2);
+        run.signal(signal);
+        run.says("stopping");
+        let (code, _, stderr) = run.end();
+        assert_eq!(code, Some(130), "{signal}: {stderr}");
+        assert_eq!(desk.processes(), Vec::<String>::new(), "{signal}");
+    }
+}
+
+#[test]
+fn a_hang_up_that_is_to_be_ignored_is_ignored() {
+    let desk = desk();
+    let run = Running::start(desk.live(2, ["-j", "2"]).after("trap '' HUP"));
+    until("two agents start", || desk.lines("paid").len() == 2);
+    run.signal("HUP");
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (code, _, stderr) = run.end();
+    assert_eq!(code, Some(5), "{stderr}");
+}
+
+#[test]
 fn another_bench_or_other_flags_are_not_resumed() {
     let desk = desk();
     let mut run = Running::start(desk.live(4, ["-j", "1"]));
