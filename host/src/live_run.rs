@@ -5,7 +5,6 @@
 //! scores.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,8 +19,8 @@ use crate::run_lock::{RunLock, RunLockError};
 use crate::score::CaseFault;
 use crate::stage::StagedCase;
 use crate::sut::live::{
-    LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, ReportedCost, boot_id, end_group_with_living_leader,
-    end_marked, remove_leftovers,
+    Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, ReportedCost, boot_id,
+    end_group_with_living_leader, end_marked, remove_leftovers,
 };
 use crate::sut::{Answer, RecordError, Recording, Sourced, StoredAnswer, SutName, record_cassette};
 use crate::utc::UtcMillis;
@@ -276,8 +275,9 @@ impl Drop for Turn<'_, '_> {
     }
 }
 
-/// Ends the agents that a dead process left running, and removes their workspaces.
-pub(crate) fn end_orphans(contents: &JournalContents, scratch: &Path) -> io::Result<()> {
+/// Ends the agents that a dead process left running, and removes their workspaces; gives those that could not be removed.
+/// Only whoever holds the journal knows that its process is dead.
+pub(crate) fn end_orphans(contents: &JournalContents, scratch: &Path) -> Vec<Leftover> {
     let mark = &contents.header.mark;
     end_marked(Marked::Run(mark));
     let this_boot = boot_id();
@@ -287,7 +287,7 @@ pub(crate) fn end_orphans(contents: &JournalContents, scratch: &Path) -> io::Res
             end_group_with_living_leader(group);
         }
     }
-    remove_leftovers(scratch, mark).map(drop)
+    remove_leftovers(scratch, mark)
 }
 
 fn live(answer: Answer) -> Sourced {

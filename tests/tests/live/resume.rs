@@ -161,3 +161,29 @@ esac"#;
     let _ = desk.live(2, ["--resume"]).run().expect_code(5);
     assert_eq!(desk.lines("paid").len(), 3, "only the answer that could not be written is paid for again");
 }
+
+/// For a user whom rights on files do not stop, such as root: gives that up first.
+const LIKE_ANYBODY: &str = r#"if test "$(id -u)" = 0; then exec setpriv --bounding-set=-all -- "$0" "$@"; fi"#;
+
+#[test]
+fn a_workspace_that_its_agent_has_locked_is_in_nobodys_way() {
+    let script = format!(
+        r#"mkdir -p deep/locked/inside; chmod 0 deep/locked; echo "$id" >> "$desk/paid"
+until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#
+    );
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
+    let run = Running::start(desk.live(2, ["-j2"]).after(LIKE_ANYBODY));
+    until("two agents start", || desk.lines("paid").len() == 2);
+    run.signal("KILL");
+    drop(run);
+    fs::write(desk.path().join("go"), "").expect("go");
+    let mark = fs::read_to_string(desk.path().join(JOURNAL)).expect("a journal");
+    let mark = mark.split(r#""mark":""#).nth(1).and_then(|rest| rest.get(..32)).expect("a mark");
+    let immovable = desk.path().join(format!("tmp/eval-host-{mark}-file"));
+    fs::write(&immovable, "").expect("what is not a folder");
+    let resumed = desk.live(2, ["--resume"]).after(LIKE_ANYBODY).run().expect_code(5);
+    let warning = format!("warning: `{}`, which an earlier run left behind", immovable.display());
+    assert!(resumed.stderr.contains(&warning), "{}", resumed.stderr);
+    fs::remove_file(immovable).expect("removed by hand");
+    nothing_is_left(&desk);
+}

@@ -14,7 +14,7 @@ use crate::cost::Usd;
 use crate::journal::{Header, Journal, JournalContents, JournalError, JournalPlace, RunTerms};
 use crate::live_run::end_orphans;
 use crate::run_lock::RunLock;
-use crate::sut::live::{RunMark, boot_id};
+use crate::sut::live::{Leftover, RunMark, boot_id};
 use crate::utc::UtcMillis;
 
 /// What an earlier run left behind.
@@ -30,9 +30,11 @@ pub(super) enum Found {
 /// Looks for an earlier run, and ends whatever of it is left.
 pub(super) fn look(place: &JournalPlace, store: &OpenStore) -> Result<Found, Problem> {
     let Some(found) = place.read().map_err(failed)? else { return Ok(Found::Nothing) };
-    end_orphans(&found, &surroundings::scratch()).map_err(|error| {
-        Problem::new(Exit::HarnessError, "what an earlier run left behind cannot be removed").caused_by(&error)
-    })?;
+    for Leftover { path, error } in end_orphans(&found, &surroundings::scratch()) {
+        // It is in nobody's way: every case gets a folder of its own.
+        let path = path.display();
+        say(&format!("warning: `{path}`, which an earlier run left behind, cannot be removed ({error}): remove it by hand"));
+    }
     // A process may die between its commit and the end of its journal: nothing may be chained twice.
     if found.header.started_marker.is_some_and(|marker| !store.is_unfinished(marker)) {
         place.remove().map_err(failed)?;

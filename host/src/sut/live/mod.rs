@@ -27,7 +27,7 @@ pub(crate) use mark::{Marked, RunMark};
 pub(crate) use processes::{GroupIdentity, boot_id, end_group_with_living_leader, end_marked};
 pub(crate) use response::ReportedCost;
 pub(crate) use stop::Stop;
-pub(crate) use workspace::{WorkspaceError, remove_leftovers};
+pub(crate) use workspace::{Leftover, WorkspaceError, remove_leftovers};
 
 use self::process::{Ended, Ending, Invocation};
 use self::response::{Response, fault};
