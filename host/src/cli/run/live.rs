@@ -27,7 +27,7 @@ use crate::record::Sut;
 use crate::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting};
 use crate::shard::BundleHeader;
 use crate::sut::SutName;
-use crate::sut::live::{LiveSut, RunMark};
+use crate::sut::live::{Family, LiveSut, RunMark};
 
 /// The variables that an agent gets when no registration says which.
 const DEFAULT_ENVIRONMENT: [&str; 2] = ["PATH", "HOME"];
@@ -182,6 +182,7 @@ impl Agent {
             timeout: Duration::from_secs(self.settings.timeout_seconds),
             scratch: surroundings::scratch(),
             mark,
+            family: Arc::new(Family::adopting()),
         }
     }
 }

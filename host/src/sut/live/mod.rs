@@ -5,6 +5,7 @@
 //! cost or what is charged when nobody knows: see [`crate::cost`].
 
 mod changes;
+mod family;
 mod mark;
 mod process;
 mod processes;
@@ -21,8 +22,10 @@ use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use family::Family;
 pub(crate) use mark::{Marked, RunMark};
 pub(crate) use processes::{GroupIdentity, boot_id, end_group_with_living_leader, end_marked};
 pub(crate) use response::ReportedCost;
@@ -62,6 +65,7 @@ pub(crate) struct LiveSut {
     /// Where workspaces are made.
     pub(crate) scratch: PathBuf,
     pub(crate) mark: RunMark,
+    pub(crate) family: Arc<Family>,
 }
 
 /// How an agent's work on one case ended.
@@ -123,12 +127,14 @@ impl LiveSut {
             command: &self.command,
             environment: &self.environment_for(&workspace),
             directory: &directory,
+            folder: &workspace.folder(),
             request: &request::request(&staged.case, &directory, budget_usd),
             mark: &self.mark.of_case(&staged.case.case_id),
             time: self.timeout,
             most_stdout: MOST_OUTPUT,
             most_stderr: MOST_STDERR,
         };
+        let _member = self.family.enter();
         let ended = runtime.block_on(process::run(&invocation, stop, started));
         // An agent that the kernel cannot end must not keep the run from its end.
         runtime.shutdown_background();

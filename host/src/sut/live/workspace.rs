@@ -64,6 +64,11 @@ impl Workspace {
         self.folder.path().join(WORKSPACE)
     }
 
+    /// The folder made for the case, as the kernel names it.
+    pub(super) fn folder(&self) -> PathBuf {
+        fs::canonicalize(self.folder.path()).unwrap_or_else(|_| self.folder.path().to_owned())
+    }
+
     pub(super) fn cost_file(&self) -> PathBuf {
         self.folder.path().join(COST_FILE)
     }
