@@ -35,7 +35,7 @@ pub(crate) struct RunSetting {
 pub(crate) struct LiveFacts {
     pub(crate) sut: Sut,
     /// The marker that announced the run.
-    pub(crate) started_marker: Option<Digest>,
+    pub(crate) started_marker: Digest,
     /// What was charged for agents that were lost with the process that had started them.
     pub(crate) lost_usd: f64,
 }
@@ -161,7 +161,7 @@ fn record(
             .collect::<BTreeSet<_>>(),
         started_at: setting.started_at,
         finished_at,
-        started_marker: live.and_then(|live| live.started_marker),
+        started_marker: live.map(|live| live.started_marker),
         harness_version: env!("CARGO_PKG_VERSION").to_owned(),
         wasmtime_version: WASMTIME_VERSION.to_owned(),
         bench_git_commit: setting.bench_git_commit.clone(),

@@ -58,9 +58,10 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Problem> {
         return Err(Problem::new(Exit::UsageOrCap, what).hint("check out the commit that the shards were run from"));
     }
     let store = OpenStore::open(&args.places, args.trust)?;
-    // A shard has no record that could name its announcement, so a run in shards is announced where its record will be.
+    // A record names one announcement: that of the whole, which names those of the shards. A shard that was announced in
+    // another store stays unfinished there, because its record is not there either.
     let announce = |sut| {
-        let started_marker = Some(store.announce(&session)?);
+        let started_marker = store.announce(&session, &store.own(&whole.announced)?)?;
         Ok::<_, Problem>(LiveFacts { sut, started_marker, lost_usd: whole.lost_usd })
     };
     let live = whole.sut.map(announce).transpose()?;

@@ -46,12 +46,12 @@ pub(crate) struct Header {
     pub(crate) terms: RunTerms,
     pub(crate) mark: RunMark,
     pub(crate) started_at: UtcMillis,
-    /// The marker that announced the run in its store; a shard of a run is not announced.
-    pub(crate) started_marker: Option<Digest>,
+    /// The marker that announced the run, or its shard, in its store.
+    pub(crate) started_marker: Digest,
 }
 
 impl Header {
-    pub(crate) fn new(terms: RunTerms, mark: RunMark, started_at: UtcMillis, started_marker: Option<Digest>) -> Self {
+    pub(crate) fn new(terms: RunTerms, mark: RunMark, started_at: UtcMillis, started_marker: Digest) -> Self {
         Self { schema_version: SCHEMA_VERSION, terms, mark, started_at, started_marker }
     }
 }

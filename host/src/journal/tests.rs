@@ -16,7 +16,7 @@ fn hold(store: &Path, shard: Option<&str>) -> Result<JournalPlace, JournalError>
 
 fn header() -> Header {
     let started_at = "2026-11-16T09:30:00.000Z".parse().expect("a time");
-    Header::new(terms::tests::terms(), RunMark::new().expect("randomness"), started_at, Some(Digest::of(b"marker")))
+    Header::new(terms::tests::terms(), RunMark::new().expect("randomness"), started_at, Digest::of(b"marker"))
 }
 
 fn id(text: &str) -> CaseId {

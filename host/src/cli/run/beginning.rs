@@ -36,7 +36,7 @@ pub(super) fn look(place: &JournalPlace, store: &OpenStore) -> Result<Found, Pro
         say(&format!("warning: `{path}`, which an earlier run left behind, cannot be removed ({error}): remove it by hand"));
     }
     // A process may die between its commit and the end of its journal: nothing may be chained twice.
-    if found.header.started_marker.is_some_and(|marker| !store.is_unfinished(marker)) {
+    if !store.is_unfinished(found.header.started_marker) {
         place.remove().map_err(failed)?;
         return Ok(Found::Committed { started_at: found.header.started_at });
     }
@@ -107,7 +107,7 @@ impl Beginning {
 fn start(session: &Session<'_>, place: &JournalPlace, terms: RunTerms, store: &OpenStore) -> Result<Begun, Problem> {
     let mark = RunMark::new()
         .map_err(|error| Problem::new(Exit::HarnessError, "no random number for the run").caused_by(&error))?;
-    let started_marker = if terms.shard.is_some() { None } else { Some(store.announce(session)?) };
+    let started_marker = store.announce(session, &[])?;
     let header = Header::new(terms, mark, session.now, started_marker);
     let journal = place.create(header.clone(), boot_id()).map_err(failed)?;
     Ok(Begun { journal, header, earlier: None })

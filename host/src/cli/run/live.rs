@@ -87,7 +87,8 @@ fn execute(
     let answers = AnswerSource::Live(live_run);
     let lost_usd = live_run.lost().dollars();
     if session.chosen.shard.is_some() {
-        let header = BundleHeader::new(header.terms.clone(), Some(agent.sut()), header.started_at, lost_usd);
+        let announced = store.announcement(header.started_marker);
+        let header = BundleHeader::new(header.terms.clone(), header.started_at).live(agent.sut(), announced, lost_usd);
         return session.bundle(answers, header);
     }
     let live = LiveFacts { sut: agent.sut(), started_marker: header.started_marker, lost_usd };

@@ -52,7 +52,7 @@ fn replay(session: &Session<'_>, args: &RunArgs) -> Result<Exit, Problem> {
     let source = cassette_source(args.cassettes.cassettes.as_deref())?;
     let answers = AnswerSource::Cassettes { source, strict: args.cassettes.strict_cassettes };
     if session.chosen.shard.is_some() {
-        let header = BundleHeader::new(session.terms(None), None, session.now, 0.0);
+        let header = BundleHeader::new(session.terms(None), session.now);
         return Ok(session.bundle(answers, header)?);
     }
     let store = OpenStore::open(&args.places, args.trust)?;

@@ -25,7 +25,7 @@ use crate::report::{BenchRunReport, CaseResult};
 use crate::sandbox::PreparedRubric;
 use crate::score::{BenchScore, OutcomeClass};
 use crate::select::{Shard, Wanted};
-use crate::shard::{BundleHeader, BundleWriter};
+use crate::shard::{Announcement, BundleHeader, BundleWriter};
 use crate::stage::{InputRoot, stage};
 use crate::store::{AppendError, Evidence as _, NotCommitted, Receipt, StoreWriter};
 use crate::utc::UtcMillis;
@@ -269,12 +269,43 @@ impl OpenStore {
             .hint("keep the store as it is for whoever investigates; start another with --out"))
     }
 
-    /// Says before the first case that a live run begins, so that nobody can report only the best of ten.
-    pub(in crate::cli) fn announce(&self, session: &Session<'_>) -> Result<Digest, Problem> {
-        let cases = session.chosen.names().len() as u64;
-        self.store
-            .announce(&session.bench.registration.task_class, session.now, cases)
-            .map_err(|error| Problem::new(Exit::HarnessError, "the run could not be announced").caused_by(&error))
+    /// Says before the first case that a live run begins, so that nobody can report only the best of ten. It is remembered
+    /// outside of the store at once, so that nobody can take it back either. `shards` are the announcements of the shards
+    /// that the run is put together from.
+    pub(in crate::cli) fn announce(&self, session: &Session<'_>, shards: &[Digest]) -> Result<Digest, Problem> {
+        let failed = |error: &dyn std::error::Error| {
+            Problem::new(Exit::HarnessError, "the run could not be announced").caused_by(error)
+        };
+        let (task_class, cases) = (&session.bench.registration.task_class, session.chosen.names().len() as u64);
+        let marker = self.store.announce(task_class, session.now, cases, shards).map_err(|error| failed(&error))?;
+        // Counted again: another run may have been announced since the store was verified.
+        let (markers, _) = self.store.reader().started().map_err(|error| failed(&error))?;
+        let mut started = BTreeMap::new();
+        for other in markers {
+            *started.entry(other.marker.task_class).or_default() += 1;
+        }
+        self.recollection.announced(&self.verified, &started)?;
+        Ok(marker)
+    }
+
+    /// Where and how a run was announced in this store.
+    pub(in crate::cli) fn announcement(&self, marker: Digest) -> Announcement {
+        Announcement { store_id: self.verified.store_id, marker }
+    }
+
+    /// The announcements among these that were made in this store. They must be there: none is ever removed.
+    pub(in crate::cli) fn own(&self, announcements: &[Announcement]) -> Result<Vec<Digest>, Problem> {
+        let failed = |error| Problem::new(Exit::HarnessError, "the store cannot be read").caused_by(&error);
+        let (markers, _) = self.store.reader().started().map_err(failed)?;
+        let ours = announcements.iter().filter(|announcement| announcement.store_id == self.verified.store_id);
+        let ours: Vec<_> = ours.map(|announcement| announcement.marker).collect();
+        match ours.iter().find(|ours| markers.iter().all(|started| started.digest != **ours)) {
+            None => Ok(ours),
+            Some(gone) => {
+                let what = format!("the marker `{gone}`, which announced one of the shards in this store, is gone");
+                Err(Problem::new(Exit::EvidenceBroken, what))
+            }
+        }
     }
 
     /// Whether no record names this announcement of a run.
