@@ -99,7 +99,8 @@ pub(crate) fn evaluate(
     emit(&Event::Recorded(&Recorded {
         path: receipt.path.display().to_string(),
         seq: receipt.link.position.seq,
-        chain_begins: known.heads().get(task_class).is_none(),
+        // Not what was known before the run: another may have been first.
+        chain_begins: receipt.link.position.seq == 1,
     }));
     Ok((report, receipt))
 }
@@ -109,11 +110,11 @@ pub(crate) fn answer_shard(
     plan: &Plan<'_>,
     runner: &dyn RubricRunner,
     emit: &mut dyn FnMut(&Event<'_>),
-) -> Result<(), EvaluateError> {
+) -> Result<CasesDone, EvaluateError> {
     let task_class = &plan.bench.registration.task_class;
     emit(&Event::RunStarted { task_class, selected: plan.names.len() });
     match run_cases(plan, runner, &NoStore, emit) {
-        Ok(_) => Ok(()),
+        Ok(done) => Ok(done),
         Err(RunCasesError::Live(error)) => Err(EvaluateError::Live(error)),
         Err(RunCasesError::Keep(never)) => match never {},
     }

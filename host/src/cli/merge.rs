@@ -57,6 +57,7 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Problem> {
         let what = format!("the bundles were made from another state of the bench: {}", differences.join("; "));
         return Err(Problem::new(Exit::UsageOrCap, what).hint("check out the commit that the shards were run from"));
     }
+    let rubric = session.prepare_rubric()?;
     let store = OpenStore::open(&args.places, args.trust)?;
     // A record names one announcement: that of the whole, which names those of the shards. A shard that was announced in
     // another store stays unfinished there, because its record is not there either.
@@ -66,5 +67,5 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Problem> {
     };
     let live = whole.sut.map(announce).transpose()?;
     let answers = AnswerSource::Stored(&whole.answers);
-    Ok(session.evaluate(answers, live, whole.started_at, &store)?)
+    Ok(session.evaluate(&rubric, answers, live, whole.started_at, &store)?)
 }

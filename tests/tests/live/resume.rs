@@ -187,3 +187,30 @@ until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#
     fs::remove_file(immovable).expect("removed by hand");
     nothing_is_left(&desk);
 }
+
+#[test]
+fn a_committed_run_whose_journal_is_left_is_not_run_again_and_ends_as_it_did() {
+    let desk = desk();
+    let run = Running::start(desk.live(1, []));
+    until("the agent is written down", || desk.lines(JOURNAL).len() == 4);
+    fs::copy(desk.path().join(JOURNAL), desk.path().join("journal")).expect("a copy");
+    assert_eq!(run.end().0, Some(5));
+    // As if the process had died between its commit and the end of its journal.
+    fs::copy(desk.path().join("journal"), desk.path().join(JOURNAL)).expect("put back");
+    let resumed = desk.live(1, ["--resume"]).run().expect_code(5);
+    assert!(resumed.stderr.contains("its record is committed"), "{}", resumed.stderr);
+    assert_eq!((desk.lines("paid").len(), desk.records().len()), (1, 1));
+}
+
+#[test]
+fn what_cannot_begin_leaves_no_trace() {
+    let desk = desk();
+    let _ = desk.live(1, []).env("XDG_CACHE_HOME", "/dev/null").run().expect_code(1);
+    let _ = desk.live(1, ["--record=/dev/null/cassettes"]).run().expect_code(2);
+    assert!(!desk.path().join(JOURNAL).exists(), "nothing is to be resumed");
+    let markers = fs::read_dir(desk.path().join(".codegenie/eval/started")).into_iter().flatten();
+    assert_eq!(markers.count(), 0, "nothing was announced");
+    let mistyped = ["run", "--live", "--task-class", "typo"];
+    let _ = desk.eval(mistyped).run().expect_code(3);
+    assert!(!desk.path().join("bench/.typo.runlock").exists());
+}

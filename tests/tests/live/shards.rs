@@ -100,3 +100,29 @@ fn a_run_that_was_announced_cannot_be_taken_back() {
     let gone = desk.eval(["verify"]).run().expect_code(6);
     assert!(gone.stdout.contains("markers of started runs are gone"), "{}", gone.stdout);
 }
+
+#[test]
+fn a_shard_that_is_not_whole_says_so() {
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &format!("echo '{ANSWER}'"));
+    let _ = desk.live(3, ["--shard=1/1", "--max-cost-usd=0.70"]).run().expect_code(2);
+    fs::create_dir(desk.path().join("empty")).expect("a folder");
+    let replay = ["run", "--task-class", TASK_CLASS, "--limit=3", "--shard=1/1", "--cassettes=empty"];
+    let _ = desk.eval(replay).run().expect_code(1);
+}
+
+#[test]
+fn an_interrupted_shard_is_not_abandoned_for_another() {
+    let script =
+        format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#);
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
+    let mut run = Running::start(desk.live(6, ["--shard=1/2", "-j2"]));
+    until("two agents start", || desk.lines("paid").len() == 2);
+    run.signal("INT");
+    run.says("draining");
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (code, _, stderr) = run.end();
+    assert_eq!(code, Some(130), "{stderr}");
+    let _ = desk.live(6, ["--shard=2/2"]).run().expect_code(0);
+    let _ = desk.live(6, ["--shard=1/2", "--resume"]).run().expect_code(0);
+    assert_eq!(desk.lines("paid").len(), 6, "every case was paid for once");
+}

@@ -24,6 +24,8 @@ pub(super) enum Found {
     /// Its record is there; its process died before it could put its journal away.
     Committed {
         started_at: UtcMillis,
+        /// How it ended.
+        exit: Exit,
     },
 }
 
@@ -36,11 +38,21 @@ pub(super) fn look(place: &JournalPlace, store: &OpenStore) -> Result<Found, Pro
         say(&format!("warning: `{path}`, which an earlier run left behind, cannot be removed ({error}): remove it by hand"));
     }
     // A process may die between its commit and the end of its journal: nothing may be chained twice.
-    if !store.is_unfinished(found.header.started_marker) {
-        place.remove().map_err(failed)?;
-        return Ok(Found::Committed { started_at: found.header.started_at });
+    if store.is_unfinished(found.header.started_marker) {
+        return Ok(Found::Unfinished(Box::new(found)));
     }
-    Ok(Found::Unfinished(Box::new(found)))
+    let (Header { started_at, started_marker, .. }, terms) = (&found.header, &found.header.terms);
+    let exit = match (store.exit_of_run(&terms.task_class, *started_marker), terms.shard) {
+        (Some(exit), _) => exit,
+        // A shard gives a bundle, and this one was merged.
+        (None, Some(_)) => Exit::Ok,
+        (None, None) => {
+            let what = format!("the marker `{started_marker}`, which announced the run of {started_at}, is gone");
+            return Err(Problem::new(Exit::EvidenceBroken, what).hint("`eval-host verify` says what is wrong"));
+        }
+    };
+    place.remove().map_err(failed)?;
+    Ok(Found::Committed { started_at: *started_at, exit })
 }
 
 /// How a run will begin, once it is known that it may.

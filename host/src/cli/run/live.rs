@@ -25,6 +25,7 @@ use crate::live_run::{LiveParts, LiveRun, Recorder};
 use crate::pipeline::AnswerSource;
 use crate::record::Sut;
 use crate::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting};
+use crate::sandbox::PreparedRubric;
 use crate::shard::BundleHeader;
 use crate::sut::SutName;
 use crate::sut::live::{Family, LiveSut, RunMark};
@@ -42,16 +43,19 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
         cap_nano_usd: args.max_cost_usd,
         per_case_nano_usd: per_case,
     }));
+    // Whatever can fail before anything is announced or paid for does so here.
+    let rubric = session.prepare_rubric()?;
+    let recorder = args.record.as_deref().map(|folder| recorder(folder, agent.name())).transpose()?;
     let interrupt = Arc::new(Interrupt::new());
     signals::watch(&interrupt)?;
     let lock = acquire(session, args, queue, &interrupt)?;
     let store = OpenStore::open(session.places, all_args.trust)?;
     let place = hold_journal(session, &terms)?;
     let beginning = match look(&place, &store)? {
-        Found::Committed { started_at } if args.resume => {
+        Found::Committed { started_at, exit } if args.resume => {
             let release = lock.release(Usd::ZERO);
             say(&format!("the run of {started_at} is complete, and its record is committed: nothing is left to do"));
-            return release.map(|()| Exit::Ok).map_err(|error| Problem::from_error(Exit::HarnessError, &error));
+            return release.map(|()| exit).map_err(|error| Problem::from_error(Exit::HarnessError, &error));
         }
         found => Beginning::of(found, args.resume, &terms)?,
     };
@@ -69,16 +73,17 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
         journal: begun.journal,
         earlier: begun.earlier,
         cases: terms.cases,
-        recorder: args.record.as_deref().map(|folder| recorder(folder, agent.name())).transpose()?,
+        recorder,
         interrupt: &interrupt,
         clock: &clock,
     });
-    let result = execute(session, &live_run, &agent, &begun.header, &store);
+    let result = execute(session, &rubric, &live_run, &agent, &begun.header, &store);
     end(result, live_run)
 }
 
 fn execute(
     session: &Session<'_>,
+    rubric: &PreparedRubric,
     live_run: &LiveRun<'_>,
     agent: &Agent,
     header: &Header,
@@ -89,10 +94,10 @@ fn execute(
     if session.chosen.shard.is_some() {
         let announced = store.announcement(header.started_marker);
         let header = BundleHeader::new(header.terms.clone(), header.started_at).live(agent.sut(), announced, lost_usd);
-        return session.bundle(answers, header);
+        return session.bundle(rubric, answers, header);
     }
     let live = LiveFacts { sut: agent.sut(), started_marker: header.started_marker, lost_usd };
-    session.evaluate(answers, Some(live), header.started_at, store)
+    session.evaluate(rubric, answers, Some(live), header.started_at, store)
 }
 
 /// Keeps the journal of a run that has no result yet, and says how to go on.

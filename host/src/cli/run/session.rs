@@ -13,15 +13,16 @@ use super::super::problem::Problem;
 use super::super::{LOCK_PATIENCE, Places, surroundings};
 use super::args::{OutputArgs, SelectionArgs};
 use crate::bench::{Bench, load_bench};
+use crate::chain::Link;
 use crate::evaluation::{EvaluateError, LiveFacts, RunSetting, answer_shard, evaluate};
 use crate::event::{Event, Reporter as _};
 use crate::ids::{Digest, TaskClassName};
 use crate::journal::{LiveTerms, RunTerms};
 use crate::live_run::LiveRunError;
 use crate::output::{JsonLines, People, junit, markdown};
-use crate::pipeline::{AnswerSource, Plan};
+use crate::pipeline::{AnswerSource, CasesDone, Plan};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use crate::report::{BenchRunReport, CaseResult};
+use crate::report::{BenchRunReport, CaseResult, Report};
 use crate::sandbox::PreparedRubric;
 use crate::score::{BenchScore, OutcomeClass};
 use crate::select::{Shard, Wanted};
@@ -138,6 +139,7 @@ impl Session<'_> {
     /// Scores the answers and commits the record.
     pub(in crate::cli) fn evaluate(
         &self,
+        rubric: &PreparedRubric,
         answers: AnswerSource<'_>,
         live: Option<LiveFacts>,
         started_at: UtcMillis,
@@ -149,7 +151,6 @@ impl Session<'_> {
             bench_git_commit: surroundings::git_commit(self.bench.folder.path()),
             live,
         };
-        let rubric = self.prepare_rubric()?;
         let mut json_lines = JsonLines::new(io::stdout());
         let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
         let mut emit = |event: &Event<'_>| {
@@ -161,7 +162,7 @@ impl Session<'_> {
         let clock = || surroundings::now().unwrap_or(self.now);
         let known = &store.verified.snapshot;
         let (report, receipt) =
-            evaluate(&self.plan(answers), &setting, &rubric, &store.store, known, &clock, &mut emit)?;
+            evaluate(&self.plan(answers), &setting, rubric, &store.store, known, &clock, &mut emit)?;
         store.remember(&receipt).map_err(RunFailure::AfterCommit)?;
         self.write_reports(&report, store, &receipt).map_err(RunFailure::AfterCommit)?;
         match json_lines.finish() {
@@ -193,8 +194,12 @@ impl Session<'_> {
     }
 
     /// Answers the cases of a shard and writes their bundle. They are scored too, for whoever watches; nothing is chained.
-    pub(in crate::cli) fn bundle(&self, answers: AnswerSource<'_>, header: BundleHeader) -> Result<Exit, RunFailure> {
-        let rubric = self.prepare_rubric()?;
+    pub(in crate::cli) fn bundle(
+        &self,
+        rubric: &PreparedRubric,
+        answers: AnswerSource<'_>,
+        header: BundleHeader,
+    ) -> Result<Exit, RunFailure> {
         let path = self.bundle_path();
         let not_written = |error: io::Error| {
             let what = format!("the bundle `{}` could not be written", path.display());
@@ -211,12 +216,12 @@ impl Session<'_> {
                 bundle.add(answer);
             }
         };
-        answer_shard(&self.plan(answers), &rubric, &mut emit)?;
+        let done = answer_shard(&self.plan(answers), rubric, &mut emit)?;
         let path = bundle.finish().map_err(not_written)?.display().to_string();
         let written = Event::Bundled { path: &path };
         json_lines.event(&written);
         people.event(&written);
-        json_lines.finish().map(|()| Exit::Ok).map_err(|error| {
+        json_lines.finish().map(|()| exit_of_shard(&done)).map_err(|error| {
             let what = "the bundle was written, but the report of it could not be written to stdout";
             RunFailure::AfterCommit(Problem::new(Exit::HarnessError, what).caused_by(&error))
         })
@@ -313,6 +318,15 @@ impl OpenStore {
         self.verified.unfinished.iter().any(|started| started.digest == marker)
     }
 
+    /// How the run ended whose record names this announcement.
+    pub(in crate::cli) fn exit_of_run(&self, task_class: &TaskClassName, marker: Digest) -> Option<Exit> {
+        let of_class = self.verified.links.iter().rev().filter(|((class, _), _)| class == task_class);
+        let read = |link: &Link| self.store.reader().record(link.file_name().as_str()).ok();
+        let mut records = of_class.filter_map(|(_, link)| RecordedRun::read(&read(link)?).ok());
+        let (record, _) = records.find(|(record, _)| record.started_marker == Some(marker))?;
+        Some(exit_of(&record.report))
+    }
+
     /// Remembers the record that was just committed as the newest one.
     fn remember(&self, receipt: &Receipt) -> Result<(), Problem> {
         let mut heads = self.verified.heads().clone();
@@ -367,8 +381,20 @@ impl From<RunFailure> for Problem {
     }
 }
 
+/// The exit code of a shard whose bundle is written. Whether its answers are good enough is for the whole run to say.
+fn exit_of_shard(done: &CasesDone) -> Exit {
+    let is_there = |class| done.finished.iter().any(|case| case.result.outcome == class);
+    if !done.load_errors.is_empty() || is_there(OutcomeClass::HarnessFault) {
+        Exit::HarnessError
+    } else if is_there(OutcomeClass::Skipped) {
+        Exit::UsageOrCap
+    } else {
+        Exit::Ok
+    }
+}
+
 /// The exit code of a run whose record is committed.
-fn exit_of(report: &BenchRunReport) -> Exit {
+fn exit_of<S>(report: &Report<S>) -> Exit {
     let count = |class| report.outcomes.get(&class).copied().unwrap_or(0);
     if report.had_load_errors || count(OutcomeClass::HarnessFault) > 0 {
         Exit::HarnessError
