@@ -93,15 +93,29 @@ enum Command {
 /// How long to wait for another process that holds the same store.
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 
+const DEFAULT_STORE: &str = ".codegenie/eval";
+const DEFAULT_BENCH_ROOT: &str = "bench";
+
 /// Where things are; the same for every command.
 #[derive(Debug, Args)]
 struct Places {
     /// The store that holds records and objects.
-    #[arg(long, value_name = "DIR", default_value = ".codegenie/eval")]
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_STORE)]
     out: PathBuf,
     /// The folder with one bench per task class.
-    #[arg(long, value_name = "DIR", default_value = "bench")]
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_BENCH_ROOT)]
     bench_root: PathBuf,
+}
+
+impl Places {
+    /// The flags that name these places for a shell, each with a space before it; those that say nothing are left out.
+    fn as_flags(&self) -> String {
+        let flag = |name: &str, path: &Path, default: &str| {
+            let word = surroundings::shell_word(&path.to_string_lossy());
+            if path == Path::new(default) { String::new() } else { format!(" {name} {word}") }
+        };
+        flag("--out", &self.out, DEFAULT_STORE) + &flag("--bench-root", &self.bench_root, DEFAULT_BENCH_ROOT)
+    }
 }
 
 /// Runs the command line of this process and says how it ended.

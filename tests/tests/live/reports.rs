@@ -155,6 +155,23 @@ print(json.dumps([xml.tests, xml.failures, xml.errors, xml.skipped, cases]))
 }
 
 #[test]
+fn the_next_command_that_is_told_works_also_elsewhere_than_by_default() {
+    let desk = Desk::new("", "");
+    fs::rename(desk.path().join("bench"), desk.path().join("my benches")).expect("another bench root");
+    let run = ["run", "--task-class", TASK_CLASS, "--limit=1", "--out=elsewhere", "--bench-root", "my benches"];
+    for _ in 0..2 {
+        let ended = desk.eval(run).run().expect_code(0);
+        let is_first = ended.line("record")["seq"] == 1;
+        assert_eq!(ended.stderr.contains("a new chain begins"), is_first, "{}", ended.stderr);
+        let next = ended.stderr.lines().find_map(|line| line.strip_prefix("next: eval-host ")).expect("a command");
+        let line = format!("{} {next}", env!("CARGO_BIN_EXE_eval-host-under-test"));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).current_dir(desk.path()).env("HOME", desk.path().join("home")).env_remove("CI");
+        assert!(shell.output().expect("sh runs").status.success(), "{line}");
+    }
+}
+
+#[test]
 fn completions_and_the_man_page_come_from_the_command_line() {
     let desk = Desk::new("", "");
     for shell in ["bash", "zsh", "fish"] {

@@ -127,6 +127,11 @@ impl Session<'_> {
         }
     }
 
+    fn people(&self) -> People<io::Stderr> {
+        let style = surroundings::style(self.output.quiet);
+        People::new(io::stderr(), style, surroundings::stopwatch(), self.places.as_flags())
+    }
+
     pub(in crate::cli) fn prepare_rubric(&self) -> Result<PreparedRubric, Problem> {
         let sandbox = surroundings::sandbox(self.concurrency)?;
         let rubric = sandbox.load(&self.bench.rubric).map_err(|error| {
@@ -152,7 +157,7 @@ impl Session<'_> {
             live,
         };
         let mut json_lines = JsonLines::new(io::stdout());
-        let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
+        let mut people = self.people();
         let mut emit = |event: &Event<'_>| {
             people.make_room();
             json_lines.event(event);
@@ -207,7 +212,7 @@ impl Session<'_> {
         };
         let mut bundle = BundleWriter::create(&path, header).map_err(not_written)?;
         let mut json_lines = JsonLines::new(io::stdout());
-        let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
+        let mut people = self.people();
         let mut emit = |event: &Event<'_>| {
             people.make_room();
             json_lines.event(event);
