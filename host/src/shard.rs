@@ -307,7 +307,8 @@ mod tests {
     #[test]
     fn a_live_run_knows_how_each_of_its_shards_was_announced() {
         let folder = tempfile::tempdir().expect("a folder");
-        let announcement = |number| Announcement { store_id: StoreId::from_bytes([number; 16]), marker: Digest::of(&[number]) };
+        let announcement =
+            |number| Announcement { store_id: StoreId::from_bytes([number; 16]), marker: Digest::of(&[number]) };
         let sut = Sut { name: "agent".to_owned(), version: "1".to_owned(), command_digest: None };
         let live = |header: &mut BundleHeader, number| {
             (header.sut, header.announced) = (Some(sut.clone()), Some(announcement(number)));
@@ -337,9 +338,15 @@ mod tests {
         assert_eq!(refused(&[first, other]), format!("{prefix}another rubric"));
         let foreign = bundle(path, "1/1", &[("001-a", b"changed")], |_| {});
         assert!(refused(&[foreign]).ends_with("the answer to `001-a` is to another case"));
+    }
+
+    #[test]
+    fn what_no_run_can_have_lost_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
         for lost_usd in [-1.0, 1.7e308] {
-            let impossible = bundle(path, "1/1", &[], |header| header.lost_usd = lost_usd);
-            assert!(refused(&[impossible]).ends_with("and no run loses that"));
+            let impossible = bundle(folder.path(), "1/1", &[], |header| header.lost_usd = lost_usd);
+            let refused = join(&[impossible]).expect_err("it is impossible").to_string();
+            assert!(refused.ends_with("and no run loses that"));
         }
     }
 

@@ -231,6 +231,10 @@ mod tests {
             refused(&cassette("").replace("\"schema_version\":1", "\"schema_version\":2"))
                 .contains("schema_version is 2")
         );
+    }
+
+    #[test]
+    fn a_cost_that_no_case_can_have_is_refused() {
         assert!(refused(&cassette(r#","output":{}"#).replace("0.0", "-1.0")).starts_with("cost_usd is -1"));
         assert!(refused(&cassette(r#","output":{}"#).replace("0.0", "1.7e308")).ends_with("costs more than 1000000"));
     }

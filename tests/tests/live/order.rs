@@ -16,6 +16,19 @@ fn timeless(stdout: &str) -> Vec<String> {
     lines.map(|line| without(&without(line, r#""duration_seconds":"#), r#""run_id":"#)).collect()
 }
 
+/// What a run with so many agents at once says. Only one by one the first agent is the first to end.
+#[track_caller]
+fn report(desk: &Desk, agents: &str) -> Vec<String> {
+    for name in ["begun", "ended"] {
+        let _ = fs::remove_file(desk.path().join(name));
+    }
+    let ended = desk.live(CASES, [agents]).run();
+    assert_eq!(ended.lines("case").len(), CASES, "{}", ended.stderr);
+    let order = desk.lines("ended");
+    assert_eq!(order[0] == desk.cases(1)[0], agents == "-j1", "{agents}: {order:?}");
+    timeless(&ended.stdout)
+}
+
 #[test]
 fn the_report_is_the_same_for_every_number_of_agents() {
     // Where the test says so, the first agent ends only when the eighth has begun: the later ones are done before it.
@@ -29,20 +42,9 @@ fn the_report_is_the_same_for_every_number_of_agents() {
         ),
     );
     fs::write(desk.path().join("first"), &desk.cases(1)[0]).expect("a name");
-    let mut reports = Vec::new();
-    for agents in ["-j1", "-j8", "-j100"] {
-        if agents != "-j1" {
-            fs::write(desk.path().join("together"), "").expect("a file");
-        }
-        for name in ["begun", "ended"] {
-            let _ = fs::remove_file(desk.path().join(name));
-        }
-        let ended = desk.live(CASES, [agents]).run();
-        assert_eq!(ended.lines("case").len(), CASES, "{}", ended.stderr);
-        let order = desk.lines("ended");
-        assert_eq!(order[0] == desk.cases(1)[0], agents == "-j1", "{agents}: {order:?}");
-        reports.push(timeless(&ended.stdout));
-    }
+    let one_by_one = report(&desk, "-j1");
+    fs::write(desk.path().join("together"), "").expect("a file");
+    let reports = [one_by_one, report(&desk, "-j8"), report(&desk, "-j100")];
     assert!(reports[0][0].contains(r#""duration_seconds":}"#), "{}", reports[0][0]);
     assert_eq!(reports[0], reports[1]);
     assert_eq!(reports[0], reports[2]);

@@ -165,7 +165,7 @@ mod tests {
             path
         };
         let (gone, kept) = (leak(&ours), leak(&theirs));
-        fs::set_permissions(gone.join("workspace/a"), fs::Permissions::from_mode(0)).expect("no rights");
+        fs::set_permissions(gone.join("workspace/a"), fs::Permissions::from_mode(0o000)).expect("no rights");
         fs::write(scratch.path().join("file"), "").expect("a file");
         assert!(remove_leftovers(scratch.path(), &ours).is_empty());
         assert_eq!(below(scratch.path()).len(), 2);
