@@ -10,6 +10,7 @@ mod evidence;
 mod exit;
 mod export;
 mod fence;
+mod guard;
 mod history;
 mod list;
 mod merge;
@@ -88,6 +89,9 @@ enum Command {
     /// For rubric authors.
     #[command(subcommand)]
     Rubric(rubric::RubricCommand),
+    /// Ends the agents of a host that is gone. A live run starts it for itself.
+    #[command(name = guard::COMMAND, hide = true)]
+    Guard(guard::GuardArgs),
 }
 
 /// How long to wait for another process that holds the same store.
@@ -140,6 +144,7 @@ pub fn main() -> ExitCode {
         Command::PromoteVerdict(args) => promote::promote_verdict(&args),
         Command::Promote(args) => promote::promote(&args),
         Command::Rubric(command) => rubric::rubric(command),
+        Command::Guard(args) => guard::guard(&args),
     };
     match result {
         Ok(exit) => exit.into(),

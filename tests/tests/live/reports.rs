@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::desk::{ANSWER, Desk, TASK_CLASS};
+use super::desk::{ANSWER, Desk, Running, TASK_CLASS, until};
 
 /// Runs a command line of this desk below a pseudo-terminal of so many columns, and gives what the terminal was sent.
 fn on_terminal(desk: &Desk, columns: u16, term: &str, args: &str) -> (i32, String) {
@@ -169,6 +169,19 @@ fn the_next_command_that_is_told_works_also_elsewhere_than_by_default() {
         shell.args(["-c", &line]).current_dir(desk.path()).env("HOME", desk.path().join("home")).env_remove("CI");
         assert!(shell.output().expect("sh runs").status.success(), "{line}");
     }
+}
+
+#[test]
+fn a_chain_begins_once_also_when_a_run_began_before_the_first_was_over() {
+    let script = format!(r#": > "$desk/started"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#);
+    let desk = Desk::new("", &script);
+    let run = Running::start(desk.live(1, []));
+    until("an agent starts", || desk.path().join("started").exists());
+    let first = desk.eval(["run", "--task-class", TASK_CLASS, "--limit=1"]).run().expect_code(0);
+    assert!(first.stderr.contains("a new chain begins"), "{}", first.stderr);
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (_, stdout, stderr) = run.end();
+    assert!(stdout.contains(r#""seq":2"#) && !stderr.contains("a new chain begins"), "{stdout}{stderr}");
 }
 
 #[test]

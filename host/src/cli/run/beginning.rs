@@ -8,13 +8,13 @@ use std::path::Path;
 use super::super::exit::Exit;
 use super::super::problem::Problem;
 use super::super::surroundings;
-use super::live::say;
+use super::live::{random_mark, say};
 use super::session::{OpenStore, Session};
 use crate::cost::Usd;
 use crate::journal::{Header, Journal, JournalContents, JournalError, JournalPlace, RunTerms};
 use crate::live_run::end_orphans;
 use crate::run_lock::RunLock;
-use crate::sut::live::{Leftover, RunMark, boot_id};
+use crate::sut::live::{Leftover, boot_id};
 use crate::utc::UtcMillis;
 
 /// What an earlier run left behind.
@@ -35,7 +35,9 @@ pub(super) fn look(place: &JournalPlace, store: &OpenStore) -> Result<Found, Pro
     for Leftover { path, error } in end_orphans(&found, &surroundings::scratch()) {
         // It is in nobody's way: every case gets a folder of its own.
         let path = path.display();
-        say(&format!("warning: `{path}`, which an earlier run left behind, cannot be removed ({error}): remove it by hand"));
+        say(&format!(
+            "warning: `{path}`, which an earlier run left behind, cannot be removed ({error}): remove it by hand"
+        ));
     }
     // A process may die between its commit and the end of its journal: nothing may be chained twice.
     if store.is_unfinished(found.header.started_marker) {
@@ -117,8 +119,7 @@ impl Beginning {
 }
 
 fn start(session: &Session<'_>, place: &JournalPlace, terms: RunTerms, store: &OpenStore) -> Result<Begun, Problem> {
-    let mark = RunMark::new()
-        .map_err(|error| Problem::new(Exit::HarnessError, "no random number for the run").caused_by(&error))?;
+    let mark = random_mark()?;
     let started_marker = store.announce(session, &[])?;
     let header = Header::new(terms, mark, session.now, started_marker);
     let journal = place.create(header.clone(), boot_id()).map_err(failed)?;

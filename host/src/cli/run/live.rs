@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::Pid;
 use serde::Serialize;
 
 use super::super::exit::Exit;
+use super::super::guard::Guard;
 use super::super::problem::Problem;
 use super::super::{signals, surroundings};
 use super::args::{LiveArgs, RunArgs};
@@ -44,6 +46,11 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
         per_case_nano_usd: per_case,
     }));
     // Whatever can fail before anything is announced or paid for does so here.
+    let host = random_mark()?;
+    let guard = Guard::start(&host).map_err(|error| {
+        Problem::new(Exit::HarnessError, "what ends agents should this process be killed does not start")
+            .caused_by(&error)
+    })?;
     let rubric = session.prepare_rubric()?;
     let recorder = args.record.as_deref().map(|folder| recorder(folder, agent.name())).transpose()?;
     let interrupt = Arc::new(Interrupt::new());
@@ -66,7 +73,7 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
     let begun = beginning.begin(session, &place, terms.clone(), &store)?;
     let clock = || surroundings::now().unwrap_or(session.now);
     let live_run = LiveRun::new(LiveParts {
-        sut: agent.live_sut(begun.header.mark.clone()),
+        sut: agent.live_sut(begun.header.mark.clone(), host, guard.pid()),
         budget,
         has_price_limit: per_case.is_some(),
         lock,
@@ -180,7 +187,7 @@ impl Agent {
         Sut { name, version, command_digest: Some(self.digest) }
     }
 
-    fn live_sut(&self, mark: RunMark) -> LiveSut {
+    fn live_sut(&self, mark: RunMark, host: RunMark, guard: Pid) -> LiveSut {
         LiveSut {
             command: self.command.clone(),
             environment: surroundings::variables(&self.settings.env),
@@ -188,7 +195,8 @@ impl Agent {
             timeout: Duration::from_secs(self.settings.timeout_seconds),
             scratch: surroundings::scratch(),
             mark,
-            family: Arc::new(Family::adopting()),
+            host,
+            family: Arc::new(Family::adopting(Some(guard))),
         }
     }
 }
@@ -258,6 +266,10 @@ fn hold_journal(session: &Session<'_>, terms: &RunTerms) -> Result<JournalPlace,
         let problem = Problem::from_error(Exit::HarnessError, &error);
         if is_held { problem.hint("wait for its end, or name another store with --out") } else { problem }
     })
+}
+
+pub(super) fn random_mark() -> Result<RunMark, Problem> {
+    RunMark::new().map_err(|error| Problem::new(Exit::HarnessError, "no random number for the run").caused_by(&error))
 }
 
 /// Tells a person something before the run has begun.

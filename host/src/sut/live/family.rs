@@ -7,7 +7,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use rustix::process::{getpid, set_child_subreaper};
+use rustix::process::{Pid, getpid, set_child_subreaper};
 
 use super::processes::end_children;
 
@@ -15,14 +15,16 @@ use super::processes::end_children;
 #[derive(Debug, Default)]
 pub(crate) struct Family {
     adopts: bool,
+    /// A child that is neither.
+    spared: Option<Pid>,
     running: Mutex<usize>,
 }
 
 impl Family {
-    /// From here on, every child of this process is an agent or what agents left. Where the kernel knows no adoption, only
-    /// groups and marks are ended.
-    pub(crate) fn adopting() -> Self {
-        Self { adopts: set_child_subreaper(Some(getpid())).is_ok(), running: Mutex::new(0) }
+    /// From here on, every child of this process is an agent or what agents left, but for the one that is spared. Where the
+    /// kernel knows no adoption, only groups and marks are ended.
+    pub(crate) fn adopting(spared: Option<Pid>) -> Self {
+        Self { adopts: set_child_subreaper(Some(getpid())).is_ok(), spared, running: Mutex::new(0) }
     }
 
     /// Counts an agent in, from before it is started until this is dropped.
@@ -44,7 +46,7 @@ impl Drop for Member<'_> {
         let mut running = self.family.running.lock().unwrap_or_else(PoisonError::into_inner);
         *running -= 1;
         if self.family.adopts && *running == 0 {
-            end_children(None);
+            end_children(self.family.spared);
         }
     }
 }

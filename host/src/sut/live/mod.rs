@@ -65,6 +65,8 @@ pub(crate) struct LiveSut {
     /// Where workspaces are made.
     pub(crate) scratch: PathBuf,
     pub(crate) mark: RunMark,
+    /// Marks what this process starts, and no other that goes on with the run.
+    pub(crate) host: RunMark,
     pub(crate) family: Arc<Family>,
 }
 
@@ -129,7 +131,7 @@ impl LiveSut {
             directory: &directory,
             folder: &workspace.folder(),
             request: &request::request(&staged.case, &directory, budget_usd),
-            mark: &self.mark.of_case(&staged.case.case_id),
+            mark: &self.mark.of_case(&staged.case.case_id, &self.host),
             time: self.timeout,
             most_stdout: MOST_OUTPUT,
             most_stderr: MOST_STDERR,

@@ -75,7 +75,8 @@ pub(super) fn end_children(spared: Option<Pid>) {
         for pid in children {
             PinnedProcess::pin(pid, is_orphan).iter().for_each(PinnedProcess::end);
             // One that is not gone yet is met again in the next round.
-            let _ = Pid::from_raw(pid).map(|pid| waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG));
+            let _ =
+                Pid::from_raw(pid).map(|pid| waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG));
         }
         thread::sleep(BETWEEN_ROUNDS);
     }
@@ -230,8 +231,9 @@ mod tests {
     fn what_carries_the_mark_is_ended_and_nothing_else() {
         let (ours, theirs) = (RunMark::new().expect("randomness"), RunMark::new().expect("randomness"));
         let case = "001-a".parse().expect("a case id");
-        let marked =
-            |mark: &RunMark| waiting(shell("echo started; read line").env(MARK_VARIABLE, mark.of_case(&case).as_str()));
+        let marked = |mark: &RunMark| {
+            waiting(shell("echo started; read line").env(MARK_VARIABLE, mark.of_case(&case, mark).as_str()))
+        };
         let (mut our_child, mut their_child) = (marked(&ours), marked(&theirs));
         assert_eq!(end_marked(Marked::Run(&ours)), 1);
         assert_eq!(our_child.wait().expect("it ended").signal(), Some(Signal::KILL.as_raw()));

@@ -22,6 +22,7 @@ fn agent(script: &str) -> Bench {
         timeout: Duration::from_secs(60),
         scratch: scratch.path().to_owned(),
         mark: RunMark::new().expect("randomness"),
+        host: RunMark::new().expect("randomness"),
         family: Arc::default(),
     };
     Bench { scratch, sut }
