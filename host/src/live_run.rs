@@ -252,6 +252,8 @@ impl<'a> LiveRun<'a> {
     /// Ends the run and leaves its journal, to be resumed.
     pub(crate) fn left_unfinished(self) -> Result<(), LiveRunError> {
         let spent = self.spent_by_this_process();
+        // The journal is free before the run lock is: whoever waits for the one must not meet the other.
+        drop(self.parts.journal);
         self.parts.lock.release(spent).map_err(LiveRunError::Ledger)
     }
 

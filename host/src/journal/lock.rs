@@ -7,11 +7,17 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use super::{JournalError, open_regular};
 
 /// Most bytes that are read of what a holder says of itself.
 const MOST_WORDS: u64 = 4096;
+
+/// How long a lock may be held by a process that is just going, and how often that is looked at.
+const MOST_LOOKS: usize = 100;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// The lock, held until this is dropped.
 #[derive(Debug)]
@@ -26,7 +32,7 @@ impl JournalLock {
         let options = &mut OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = open_regular(options, &path.with_extension("lock")).map_err(failed)?;
-        match file.try_lock() {
+        match lock_in_a_moment(&file) {
             Ok(()) => {
                 note(&file, holder).map_err(failed)?;
                 Ok(Self { _file: file })
@@ -37,6 +43,17 @@ impl JournalLock {
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
+}
+
+/// A run that waited for another one may come here before the last of that one is gone.
+fn lock_in_a_moment(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..MOST_LOOKS {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(BETWEEN_LOOKS),
+            decided => return decided,
+        }
+    }
+    file.try_lock()
 }
 
 fn note(file: &File, holder: &str) -> io::Result<()> {

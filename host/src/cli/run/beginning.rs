@@ -94,11 +94,12 @@ impl Beginning {
         }
     }
 
-    /// Begins. From here on there is something to resume.
+    /// Begins. From here on there is something to resume, and the journal's place is held as long as the journal is.
+    #[expect(clippy::needless_pass_by_value, reason = "whoever keeps the place keeps others from it")]
     pub(super) fn begin(
         self,
         session: &Session<'_>,
-        place: &JournalPlace,
+        place: JournalPlace,
         terms: RunTerms,
         store: &OpenStore,
     ) -> Result<Begun, Problem> {
@@ -112,7 +113,7 @@ impl Beginning {
                     let aside = place.set_aside(&found.header.started_at.basic()).map_err(failed)?;
                     tell_abandoned(&found, &aside);
                 }
-                start(session, place, terms, store)
+                start(session, &place, terms, store)
             }
         }
     }

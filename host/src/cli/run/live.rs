@@ -70,7 +70,7 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
     let cap = cap_left(args.max_cost_usd, &lock, &earlier_charges)?;
     let mut budget = Budget::new(cap, per_case, session.chosen.names().len());
     earlier_charges.into_iter().for_each(|charged| budget.already_spent(charged));
-    let begun = beginning.begin(session, &place, terms.clone(), &store)?;
+    let begun = beginning.begin(session, place, terms.clone(), &store)?;
     let clock = || surroundings::now().unwrap_or(session.now);
     let live_run = LiveRun::new(LiveParts {
         sut: agent.live_sut(begun.header.mark.clone(), host, guard.pid()),
