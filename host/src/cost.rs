@@ -1,8 +1,12 @@
 //! What a run may still spend: a pure state machine that is asked before every case and told after it.
 //!
 //! Nothing starts that could take the run over its cap. A case reserves the most that it can cost; when nobody has said what
-//! that is, the most that a case of this run has cost; and while nobody can know at all, everything that is left, so that
-//! the first case runs alone. A case whose cost stays unknown is charged what it had reserved: an unknown cost is not zero.
+//! that is, the most that a case of this run has cost or its even share of the cap, whichever is more; and while nobody can
+//! know at all, everything that is left, so that the first case runs alone. A cost of nothing tells nobody what a case
+//! costs.
+//!
+//! An agent is told what its case has reserved and never more, so that agents which heed it cannot exceed the cap together.
+//! A case whose cost stays unknown is charged that too: an unknown cost is not zero.
 //!
 //! Money is counted in whole nano-dollars, rounded up, because ten times 0.1 must be exactly 1.
 
@@ -13,6 +17,14 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Serialize};
 
 const NANO: f64 = 1e9;
+
+/// Most dollars that a case, and a cap, can be about. What is larger is a mistake, and sums of it need not be numbers.
+pub(crate) const MOST_DOLLARS: f64 = 1e6;
+
+/// Whether a case can cost so many dollars.
+pub(crate) fn is_possible_cost(dollars: f64) -> bool {
+    (0.0..=MOST_DOLLARS).contains(&dollars)
+}
 
 /// An amount of money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -81,10 +93,8 @@ pub(crate) enum CaseCost {
 #[must_use = "what is reserved stays reserved until it is settled"]
 pub(crate) struct Reservation {
     case: usize,
-    /// What is set aside for the case, and charged if its cost stays unknown.
+    /// What is set aside for the case: the most that it may spend, and what is charged if its cost stays unknown.
     pub(crate) amount: Usd,
-    /// The most that the case may spend.
-    pub(crate) allowance: Usd,
 }
 
 /// Whether a case may start.
@@ -112,8 +122,11 @@ pub(crate) struct Settled {
 pub(crate) struct Budget {
     cap: Usd,
     per_case: Option<Usd>,
+    /// The cap divided by the number of cases.
+    even_share: Usd,
     spent: Usd,
-    largest: Option<Usd>,
+    /// The most that a case has cost.
+    largest: Usd,
     reserved: BTreeMap<usize, Usd>,
     /// The first case that has neither been decided nor said that it needs no decision.
     turn: usize,
@@ -123,12 +136,14 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(cap: Usd, per_case: Option<Usd>) -> Self {
+    /// The budget of a run of so many cases.
+    pub(crate) fn new(cap: Usd, per_case: Option<Usd>, cases: usize) -> Self {
         Self {
             cap,
             per_case,
+            even_share: Usd(cap.0 / (cases as u64).max(1)),
             spent: Usd::ZERO,
-            largest: None,
+            largest: Usd::ZERO,
             reserved: BTreeMap::new(),
             turn: 0,
             passed: BTreeSet::new(),
@@ -139,7 +154,7 @@ impl Budget {
     /// Takes into account what an interrupted run paid for a case earlier.
     pub(crate) fn already_spent(&mut self, charged: Usd) {
         self.spent += charged;
-        self.largest = self.largest.max(Some(charged));
+        self.largest = self.largest.max(charged);
     }
 
     pub(crate) fn spent(&self) -> Usd {
@@ -187,17 +202,10 @@ impl Budget {
     }
 
     fn decide(&mut self, case: usize) -> Permission {
-        let left = self.left();
-        let amount = match self.per_case.or(self.largest) {
-            Some(amount) => Some(amount).filter(|amount| *amount <= left),
-            // Nobody knows what a case costs: the first one gets everything that is left, and the others wait for it.
-            None => Some(left).filter(|left| self.reserved.is_empty() && *left > Usd::ZERO),
-        };
-        match amount {
+        match self.affordable() {
             Some(amount) => {
                 self.reserved.insert(case, amount);
-                let allowance = if self.per_case.is_some() { amount } else { left };
-                Permission::Go(Reservation { case, amount, allowance })
+                Permission::Go(Reservation { case, amount })
             }
             None if !self.reserved.is_empty() => Permission::Wait,
             None => {
@@ -205,6 +213,20 @@ impl Budget {
                 Permission::Skip
             }
         }
+    }
+
+    /// What the next case would reserve, if it can be had now.
+    fn affordable(&self) -> Option<Usd> {
+        let left = self.left();
+        match self.per_case {
+            Some(amount) => Some(amount).filter(|amount| *amount <= left),
+            // Nobody knows what a case costs: one gets everything that is left, and the others wait for it.
+            None if self.largest == Usd::ZERO => Some(left).filter(|_| self.reserved.is_empty()),
+            // Not the largest alone: where the first case was a cheap one, agents that heed their budget would never be
+            // allowed more than that.
+            None => Some(self.largest.max(self.even_share.min(left))).filter(|amount| *amount <= left),
+        }
+        .filter(|amount| *amount > Usd::ZERO)
     }
 
     /// Charges a case and frees what it had reserved.
@@ -216,7 +238,7 @@ impl Budget {
             CaseCost::Unknown => (reservation.amount, true),
         };
         self.spent += charged;
-        self.largest = self.largest.max(Some(charged));
+        self.largest = self.largest.max(charged);
         let overshot = self.spent.saturating_add(self.reserved()) > self.cap;
         self.exhausted |= overshot;
         Settled { charged, is_estimate, overshot }
@@ -261,19 +283,19 @@ mod tests {
 
     #[test]
     fn a_case_that_does_not_fit_waits_for_what_may_cost_less_than_reserved() {
-        let mut budget = Budget::new(usd(1.0), Some(usd(0.5)));
+        let mut budget = Budget::new(usd(1.0), Some(usd(0.5)), 9);
         let (first, second) = (go(&mut budget, 0), go(&mut budget, 1));
         assert_eq!(budget.ask(2), Permission::Wait);
         assert_eq!(budget.settle(first, known(0.1)).charged, usd(0.1));
         assert_eq!(budget.ask(2), Permission::Wait);
         assert!(!budget.settle(second, known(0.2)).overshot);
         let third = go(&mut budget, 2);
-        assert_eq!(third.allowance, usd(0.5));
+        assert_eq!(third.amount, usd(0.5));
     }
 
     #[test]
     fn when_nothing_fits_any_more_the_rest_is_skipped() {
-        let mut budget = Budget::new(usd(1.0), Some(usd(0.3)));
+        let mut budget = Budget::new(usd(1.0), Some(usd(0.3)), 9);
         for case in 0..3 {
             let reservation = go(&mut budget, case);
             assert!(!budget.settle(reservation, known(0.3)).overshot);
@@ -286,19 +308,46 @@ mod tests {
 
     #[test]
     fn while_nobody_knows_what_a_case_costs_one_runs_alone() {
-        let mut budget = Budget::new(usd(1.0), None);
+        let mut budget = Budget::new(usd(1.0), None, 10);
         let first = go(&mut budget, 0);
-        assert_eq!((first.amount, first.allowance), (usd(1.0), usd(1.0)));
+        assert_eq!(first.amount, usd(1.0));
         assert_eq!(budget.ask(1), Permission::Wait);
         assert!(!budget.settle(first, known(0.3)).overshot);
         let (second, third) = (go(&mut budget, 1), go(&mut budget, 2));
-        assert_eq!((second.amount, second.allowance), (usd(0.3), usd(0.7)));
-        assert_eq!((third.amount, third.allowance), (usd(0.3), usd(0.4)));
+        assert_eq!((second.amount, third.amount), (usd(0.3), usd(0.3)));
+    }
+
+    #[test]
+    fn a_cost_of_nothing_tells_nobody_what_a_case_costs() {
+        let mut budget = Budget::new(usd(1.0), None, 10);
+        let free = go(&mut budget, 0);
+        budget.settle(free, known(0.0));
+        let second = go(&mut budget, 1);
+        assert_eq!(second.amount, usd(1.0), "it runs alone, with all that is left");
+        assert_eq!(budget.ask(2), Permission::Wait);
+        assert_eq!(budget.settle(second, CaseCost::Unknown).charged, usd(1.0), "an unknown cost is not zero");
+        assert_eq!(budget.ask(2), Permission::Skip);
+        let mut resumed = Budget::new(usd(1.0), None, 10);
+        resumed.already_spent(Usd::ZERO);
+        assert_eq!(go(&mut resumed, 0).amount, usd(1.0));
+    }
+
+    #[test]
+    fn a_cheap_first_case_leaves_the_others_their_even_shares() {
+        let mut budget = Budget::new(usd(1.0), None, 5);
+        let first = go(&mut budget, 0);
+        budget.settle(first, known(0.01));
+        for case in 1..5 {
+            let reservation = go(&mut budget, case);
+            assert_eq!(reservation.amount, usd(0.2), "an agent is allowed more than the cheapest case cost");
+            budget.settle(reservation, known(0.2));
+        }
+        assert_eq!(budget.spent(), usd(0.81));
     }
 
     #[test]
     fn an_unknown_cost_is_charged_as_reserved_and_said_to_be_an_estimate() {
-        let mut budget = Budget::new(usd(1.0), Some(usd(0.4)));
+        let mut budget = Budget::new(usd(1.0), Some(usd(0.4)), 9);
         let reservation = go(&mut budget, 0);
         let settled = budget.settle(reservation, CaseCost::Unknown);
         assert_eq!(settled, Settled { charged: usd(0.4), is_estimate: true, overshot: false });
@@ -306,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_case_that_overshoots_counts_and_cancels_the_rest() {
-        let mut budget = Budget::new(usd(1.0), Some(usd(0.5)));
+        let mut budget = Budget::new(usd(1.0), Some(usd(0.5)), 9);
         let (first, second) = (go(&mut budget, 0), go(&mut budget, 1));
         assert!(budget.settle(first, known(0.75)).overshot);
         assert_eq!(budget.ask(2), Permission::Skip);
@@ -316,7 +365,7 @@ mod tests {
 
     #[test]
     fn cases_are_decided_in_order_and_those_that_need_no_decision_hold_nobody_up() {
-        let mut budget = Budget::new(usd(0.5), Some(usd(0.5)));
+        let mut budget = Budget::new(usd(0.5), Some(usd(0.5)), 9);
         assert_eq!(budget.ask(2), Permission::Wait, "case 0 has not been heard of");
         budget.pass(1);
         assert_eq!(budget.ask(2), Permission::Wait);
@@ -343,12 +392,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_more_than_the_cap_is_spent_unless_a_case_costs_more_than_it_reserved(
+        fn no_more_than_the_cap_is_spent_unless_a_case_costs_more_than_it_was_told(
             cap in 0_u64..2000,
+            cases in 0_usize..20,
             per_case in prop::option::of(1_u64..500),
             steps in prop::collection::vec(step(), 0..200),
         ) {
-            let mut budget = Budget::new(Usd(cap), per_case.map(Usd));
+            let mut budget = Budget::new(Usd(cap), per_case.map(Usd), cases);
             let mut running: Vec<Reservation> = Vec::new();
             let (mut next, mut charged, mut broke_its_word, mut skipped) = (0, 0, false, false);
             for step in steps {
@@ -356,7 +406,7 @@ mod tests {
                     Step::Ask => match budget.ask(next) {
                         Permission::Go(reservation) => {
                             prop_assert!(!skipped, "nothing starts after a case was skipped");
-                            prop_assert!(reservation.amount <= reservation.allowance);
+                            prop_assert!(reservation.amount > Usd::ZERO, "an unknown cost is not zero");
                             running.push(reservation);
                             next += 1;
                         }
@@ -375,6 +425,8 @@ mod tests {
                     Step::End { .. } => {}
                 }
                 prop_assert_eq!(budget.spent().0, charged);
+                let told = running.iter().map(|reservation| reservation.amount.0).sum::<u64>();
+                prop_assert_eq!(budget.reserved().0, told);
                 let committed = budget.spent().saturating_add(budget.reserved());
                 prop_assert!(broke_its_word || committed <= Usd(cap));
                 prop_assert!(committed <= Usd(cap) || budget.is_exhausted());

@@ -35,7 +35,7 @@ pub(crate) struct RunSetting {
 pub(crate) struct LiveFacts {
     pub(crate) sut: Sut,
     /// The marker that announced the run.
-    pub(crate) started_marker: Option<Digest>,
+    pub(crate) started_marker: Digest,
     /// What was charged for agents that were lost with the process that had started them.
     pub(crate) lost_usd: f64,
 }
@@ -106,7 +106,8 @@ pub(crate) fn evaluate(
     emit(&Event::Recorded(&Recorded {
         path: receipt.path.display().to_string(),
         seq: receipt.link.position.seq,
-        chain_begins: known.heads().get(task_class).is_none(),
+        // Not what was known before the run: another may have been first.
+        chain_begins: receipt.link.position.seq == 1,
     }));
     Ok((report, receipt))
 }
@@ -116,11 +117,11 @@ pub(crate) fn answer_shard(
     plan: &Plan<'_>,
     runner: &dyn RubricRunner,
     emit: &mut dyn FnMut(&Event<'_>),
-) -> Result<(), EvaluateError> {
+) -> Result<CasesDone, EvaluateError> {
     let task_class = &plan.bench.registration.task_class;
     emit(&Event::RunStarted { task_class, selected: plan.names.len() });
     match run_cases(plan, runner, &NoStore, emit) {
-        Ok(_) => Ok(()),
+        Ok(done) => Ok(done),
         Err(RunCasesError::Live(error)) => Err(EvaluateError::Live(error)),
         Err(RunCasesError::Runner { case_id, error }) => Err(EvaluateError::Runner { case_id, error }),
         Err(RunCasesError::Keep(never)) => match never {},
@@ -169,7 +170,7 @@ fn record(
             .collect::<BTreeSet<_>>(),
         started_at: setting.started_at,
         finished_at,
-        started_marker: live.and_then(|live| live.started_marker),
+        started_marker: live.map(|live| live.started_marker),
         harness_version: env!("CARGO_PKG_VERSION").to_owned(),
         wasmtime_version: WASMTIME_VERSION.to_owned(),
         bench_git_commit: setting.bench_git_commit.clone(),

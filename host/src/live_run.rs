@@ -1,11 +1,10 @@
 //! A live run as its cases see it: asks the budget, writes the journal, runs the agent, charges what it cost.
 //!
 //! This is the only place where money, the journal and agents meet, and the order of its steps is what makes a run safe to
-//! kill: reserve → write down → start → write down who runs → tell the agent → charge → write the answer down. Nothing here
+//! kill: reserve → make a workspace → write down → start → write down who runs → tell the agent → charge → write the answer down. Nothing here
 //! scores.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,7 +19,7 @@ use crate::run_lock::{RunLock, RunLockError};
 use crate::score::CaseFault;
 use crate::stage::StagedCase;
 use crate::sut::live::{
-    LiveAnswer, LiveEnd, LiveError, LiveSut, Marked, ReportedCost, WorkspaceError, boot_id,
+    Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, ReportedCost, boot_id,
     end_group_with_living_leader, end_marked, remove_leftovers,
 };
 use crate::sut::{Answer, RecordError, Recording, Sourced, StoredAnswer, SutName, record_cassette};
@@ -37,25 +36,13 @@ pub(crate) enum LiveRunError {
     #[error("the files of `{case_id}` changed while the run was going on")]
     BenchChanged { case_id: CaseId },
     #[error("no agent can be run")]
-    Workspace(#[source] WorkspaceError),
-    #[error("no agent can be run: the runtime does not start")]
-    Runtime(#[source] io::Error),
+    Prepare(#[source] PrepareError),
     #[error("the run cannot be written down, and nothing is spent that is not")]
     Journal(#[source] JournalError),
     #[error("what was spent cannot be noted")]
     Ledger(#[source] RunLockError),
     #[error("an answer was paid for and is in the journal, but could not be recorded")]
     Record(#[source] RecordError),
-}
-
-impl From<LiveError<JournalError>> for LiveRunError {
-    fn from(error: LiveError<JournalError>) -> Self {
-        match error {
-            LiveError::Workspace(error) => Self::Workspace(error),
-            LiveError::Runtime(error) => Self::Runtime(error),
-            LiveError::Started(error) => Self::Journal(error),
-        }
-    }
 }
 
 /// Where the answers of a live run are recorded as cassettes.
@@ -139,13 +126,28 @@ impl<'a> LiveRun<'a> {
         let Some(reservation) = self.reserve(place)? else {
             return Ok(live(Answer::none(CaseFault::SkippedCostCap)));
         };
-        let journal = &self.parts.journal;
-        journal.reserved(case_id, reservation.amount).map_err(LiveRunError::Journal)?;
-        let (agents, allowance) = (self.parts.interrupt.agents(), reservation.allowance.dollars());
-        let end = self.parts.sut.answer(staged, allowance, agents, |group| journal.running(case_id, group))?;
+        let prepared = match self.prepare(staged, &reservation) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                // Nothing was started, so nothing was spent: neither the ledger nor the journal may say otherwise.
+                self.settle(reservation, CaseCost::Known(Usd::ZERO))?;
+                return Err(error);
+            }
+        };
+        let (journal, agents) = (&self.parts.journal, self.parts.interrupt.agents());
+        let started = |group: &_| journal.running(case_id, group);
+        let end = self.parts.sut.answer(staged, prepared, reservation.amount.dollars(), agents, started);
+        let end = end.map_err(LiveRunError::Journal)?;
         let sourced = self.warned(case_id, self.charge(reservation, end)?);
         journal.finished(StoredAnswer::new(case_id, staged.case_digest, &sourced)).map_err(LiveRunError::Journal)?;
         Ok(sourced)
+    }
+
+    /// Makes the agent's place and, as the last thing before it is started, writes down what it may cost.
+    fn prepare(&self, staged: &StagedCase, reservation: &Reservation) -> Result<Prepared, LiveRunError> {
+        let prepared = self.parts.sut.prepare(staged).map_err(LiveRunError::Prepare)?;
+        self.parts.journal.reserved(&staged.case.case_id, reservation.amount).map_err(LiveRunError::Journal)?;
+        Ok(prepared)
     }
 
     /// Waits until the case may start. `None` says that there is no money left for it.
@@ -250,6 +252,8 @@ impl<'a> LiveRun<'a> {
     /// Ends the run and leaves its journal, to be resumed.
     pub(crate) fn left_unfinished(self) -> Result<(), LiveRunError> {
         let spent = self.spent_by_this_process();
+        // The journal is free before the run lock is: whoever waits for the one must not meet the other.
+        drop(self.parts.journal);
         self.parts.lock.release(spent).map_err(LiveRunError::Ledger)
     }
 
@@ -273,8 +277,9 @@ impl Drop for Turn<'_, '_> {
     }
 }
 
-/// Ends the agents that a dead process left running, and removes their workspaces.
-pub(crate) fn end_orphans(contents: &JournalContents, scratch: &Path) -> io::Result<()> {
+/// Ends the agents that a dead process left running, and removes their workspaces; gives those that could not be removed.
+/// Only whoever holds the journal knows that its process is dead.
+pub(crate) fn end_orphans(contents: &JournalContents, scratch: &Path) -> Vec<Leftover> {
     let mark = &contents.header.mark;
     end_marked(Marked::Run(mark));
     let this_boot = boot_id();
@@ -284,7 +289,7 @@ pub(crate) fn end_orphans(contents: &JournalContents, scratch: &Path) -> io::Res
             end_group_with_living_leader(group);
         }
     }
-    remove_leftovers(scratch, mark).map(drop)
+    remove_leftovers(scratch, mark)
 }
 
 fn live(answer: Answer) -> Sourced {

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::chain::StoreId;
+use crate::cost::is_possible_cost;
 use crate::ids::{CaseId, Digest};
 use crate::journal::RunTerms;
 use crate::json;
@@ -31,12 +33,28 @@ pub(crate) struct BundleHeader {
     pub(crate) terms: RunTerms,
     pub(crate) sut: Option<Sut>,
     pub(crate) started_at: UtcMillis,
+    /// How a live shard was announced before its first case.
+    pub(crate) announced: Option<Announcement>,
     pub(crate) lost_usd: f64,
 }
 
+/// A marker, and the store that it lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Announcement {
+    pub(crate) store_id: StoreId,
+    pub(crate) marker: Digest,
+}
+
 impl BundleHeader {
-    pub(crate) fn new(terms: RunTerms, sut: Option<Sut>, started_at: UtcMillis, lost_usd: f64) -> Self {
-        Self { schema_version: SCHEMA_VERSION, terms, sut, started_at, lost_usd }
+    /// Of answers that were replayed from cassettes.
+    pub(crate) fn new(terms: RunTerms, started_at: UtcMillis) -> Self {
+        Self { schema_version: SCHEMA_VERSION, terms, sut: None, started_at, announced: None, lost_usd: 0.0 }
+    }
+
+    /// Of answers that an agent gave.
+    pub(crate) fn live(self, sut: Sut, announced: Announcement, lost_usd: f64) -> Self {
+        Self { sut: Some(sut), announced: Some(announced), lost_usd, ..self }
     }
 }
 
@@ -132,6 +150,12 @@ impl Bundle {
                 header.schema_version
             ));
         }
+        if header.sut.is_some() != header.announced.is_some() {
+            return Err("it does not say how its live run was announced".to_owned());
+        }
+        if !is_possible_cost(header.lost_usd) {
+            return Err(format!("lost_usd is {}, and no run loses that", header.lost_usd));
+        }
         let mut bundle = Self { header, answers: BTreeMap::new() };
         let mut end = None;
         for line in lines.by_ref() {
@@ -173,6 +197,8 @@ pub(crate) struct WholeRun {
     pub(crate) sut: Option<Sut>,
     /// When the first shard was started.
     pub(crate) started_at: UtcMillis,
+    /// How its live shards were announced.
+    pub(crate) announced: Vec<Announcement>,
     pub(crate) lost_usd: f64,
     pub(crate) answers: BTreeMap<CaseId, StoredAnswer>,
 }
@@ -188,6 +214,7 @@ impl WholeRun {
             terms: RunTerms { shard: None, ..first.header.terms },
             sut: first.header.sut,
             started_at: first.header.started_at,
+            announced: first.header.announced.into_iter().collect(),
             lost_usd: first.header.lost_usd,
             answers: first.answers,
         };
@@ -216,6 +243,7 @@ impl WholeRun {
             return misfit("they are of different systems under test");
         }
         self.started_at = self.started_at.min(bundle.header.started_at);
+        self.announced.extend(bundle.header.announced);
         self.lost_usd += bundle.header.lost_usd;
         for (case_id, answer) in bundle.answers {
             if self.answers.insert(case_id.clone(), answer).is_some() {
@@ -249,7 +277,7 @@ mod tests {
     fn bundle(folder: &Path, shard: &str, cases: &[(&str, &[u8])], change: impl FnOnce(&mut BundleHeader)) -> PathBuf {
         let terms = RunTerms { shard: Some(shard.parse().expect("a shard")), ..terms() };
         let started_at = "2026-11-16T09:30:00.000Z".parse().expect("a time");
-        let mut header = BundleHeader::new(terms, None, started_at, 0.25);
+        let mut header = BundleHeader { lost_usd: 0.25, ..BundleHeader::new(terms, started_at) };
         change(&mut header);
         let path = folder.join(shard.replace('/', "-"));
         let mut writer = BundleWriter::create(&path, header).expect("a bundle");
@@ -277,6 +305,23 @@ mod tests {
     }
 
     #[test]
+    fn a_live_run_knows_how_each_of_its_shards_was_announced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let announcement =
+            |number| Announcement { store_id: StoreId::from_bytes([number; 16]), marker: Digest::of(&[number]) };
+        let sut = Sut { name: "agent".to_owned(), version: "1".to_owned(), command_digest: None };
+        let live = |header: &mut BundleHeader, number| {
+            (header.sut, header.announced) = (Some(sut.clone()), Some(announcement(number)));
+        };
+        let first = bundle(folder.path(), "1/2", &[("001-a", b"a")], |header| live(header, 1));
+        let second = bundle(folder.path(), "2/2", &[("002-b", b"b")], |header| live(header, 2));
+        assert_eq!(join(&[first, second]).expect("a whole run").announced, [1, 2].map(announcement));
+        let silent = bundle(folder.path(), "1/1", &[], |header| header.sut = Some(sut.clone()));
+        let refused = join(&[silent]).expect_err("it was announced, or is not live").to_string();
+        assert!(refused.ends_with("it does not say how its live run was announced"), "{refused}");
+    }
+
+    #[test]
     fn bundles_that_do_not_fit_together_are_refused_with_the_reason() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path();
@@ -293,6 +338,16 @@ mod tests {
         assert_eq!(refused(&[first, other]), format!("{prefix}another rubric"));
         let foreign = bundle(path, "1/1", &[("001-a", b"changed")], |_| {});
         assert!(refused(&[foreign]).ends_with("the answer to `001-a` is to another case"));
+    }
+
+    #[test]
+    fn what_no_run_can_have_lost_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for lost_usd in [-1.0, 1.7e308] {
+            let impossible = bundle(folder.path(), "1/1", &[], |header| header.lost_usd = lost_usd);
+            let refused = join(&[impossible]).expect_err("it is impossible").to_string();
+            assert!(refused.ends_with("and no run loses that"));
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the commands have in common that look at evidence: the last-seen head, and how a state is told.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{self, Path};
 
@@ -57,8 +58,26 @@ impl Recollection {
 
     /// Remembers what was verified, up to these heads.
     pub(super) fn advance(&self, verification: &Verification, heads: &Heads) -> Result<(), Problem> {
+        self.remember(verification, heads, &verification.started_counts())
+    }
+
+    /// Remembers that so many runs were started of each task class, besides what was verified before.
+    pub(super) fn announced(
+        &self,
+        verification: &Verification,
+        started: &BTreeMap<TaskClassName, u64>,
+    ) -> Result<(), Problem> {
+        self.remember(verification, verification.heads(), started)
+    }
+
+    fn remember(
+        &self,
+        verification: &Verification,
+        heads: &Heads,
+        started: &BTreeMap<TaskClassName, u64>,
+    ) -> Result<(), Problem> {
         let Some(last_seen) = &self.last_seen else { return Ok(()) };
-        last_seen.advance(verification.store_id, heads, &verification.started_counts()).map_err(|error| {
+        last_seen.advance(verification.store_id, heads, started).map_err(|error| {
             Problem::new(Exit::EvidenceBroken, "what was seen of the store could not be remembered").caused_by(&error)
         })
     }

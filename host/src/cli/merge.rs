@@ -57,13 +57,15 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Problem> {
         let what = format!("the bundles were made from another state of the bench: {}", differences.join("; "));
         return Err(Problem::new(Exit::UsageOrCap, what).hint("check out the commit that the shards were run from"));
     }
+    let rubric = session.prepare_rubric()?;
     let store = OpenStore::open(&args.places, args.trust)?;
-    // A shard has no record that could name its announcement, so a run in shards is announced where its record will be.
+    // A record names one announcement: that of the whole, which names those of the shards. A shard that was announced in
+    // another store stays unfinished there, because its record is not there either.
     let announce = |sut| {
-        let started_marker = Some(store.announce(&session)?);
+        let started_marker = store.announce(&session, &store.own(&whole.announced)?)?;
         Ok::<_, Problem>(LiveFacts { sut, started_marker, lost_usd: whole.lost_usd })
     };
     let live = whole.sut.map(announce).transpose()?;
     let answers = AnswerSource::Stored(&whole.answers);
-    Ok(session.evaluate(answers, live, whole.started_at, &store)?)
+    Ok(session.evaluate(&rubric, answers, live, whole.started_at, &store)?)
 }

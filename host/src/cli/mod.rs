@@ -10,6 +10,7 @@ mod evidence;
 mod exit;
 mod export;
 mod fence;
+mod guard;
 mod history;
 mod list;
 mod merge;
@@ -91,20 +92,37 @@ enum Command {
     Completions(shell::CompletionsArgs),
     /// Print the man page of eval-host, or of one of its commands.
     Man(shell::ManArgs),
+    /// Ends the agents of a host that is gone. A live run starts it for itself.
+    #[command(name = guard::COMMAND, hide = true)]
+    Guard(guard::GuardArgs),
 }
 
 /// How long to wait for another process that holds the same store.
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 
+const DEFAULT_STORE: &str = ".codegenie/eval";
+const DEFAULT_BENCH_ROOT: &str = "bench";
+
 /// Where things are; the same for every command.
 #[derive(Debug, Args)]
 struct Places {
     /// The store that holds records and objects.
-    #[arg(long, value_name = "DIR", default_value = ".codegenie/eval")]
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_STORE)]
     out: PathBuf,
     /// The folder with one bench per task class.
-    #[arg(long, value_name = "DIR", default_value = "bench")]
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_BENCH_ROOT)]
     bench_root: PathBuf,
+}
+
+impl Places {
+    /// The flags that name these places for a shell, each with a space before it; those that say nothing are left out.
+    fn as_flags(&self) -> String {
+        let flag = |name: &str, path: &Path, default: &str| {
+            let word = surroundings::shell_word(&path.to_string_lossy());
+            if path == Path::new(default) { String::new() } else { format!(" {name} {word}") }
+        };
+        flag("--out", &self.out, DEFAULT_STORE) + &flag("--bench-root", &self.bench_root, DEFAULT_BENCH_ROOT)
+    }
 }
 
 /// Runs the command line of this process and says how it ended.
@@ -129,6 +147,7 @@ pub fn main() -> ExitCode {
         Command::PromoteVerdict(args) => promote::promote_verdict(&args),
         Command::Promote(args) => promote::promote(&args),
         Command::Rubric(command) => rubric::rubric(command),
+        Command::Guard(args) => guard::guard(&args),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -5,13 +5,18 @@ use crate::sut::{Answer, Sourced};
 
 fn place() -> (tempfile::TempDir, JournalPlace) {
     let store = tempfile::tempdir().expect("a folder");
-    let place = JournalPlace::new(store.path(), &"vuln-remediation".parse().expect("a task class"));
+    let place = hold(store.path(), None).expect("nobody else is there");
     (store, place)
+}
+
+fn hold(store: &Path, shard: Option<&str>) -> Result<JournalPlace, JournalError> {
+    let shard = shard.map(|shard| shard.parse().expect("a shard"));
+    JournalPlace::hold(store, &"vuln-remediation".parse().expect("a task class"), shard, "process 41")
 }
 
 fn header() -> Header {
     let started_at = "2026-11-16T09:30:00.000Z".parse().expect("a time");
-    Header::new(terms::tests::terms(), RunMark::new().expect("randomness"), started_at, Some(Digest::of(b"marker")))
+    Header::new(terms::tests::terms(), RunMark::new().expect("randomness"), started_at, Digest::of(b"marker"))
 }
 
 fn id(text: &str) -> CaseId {
@@ -127,4 +132,60 @@ fn a_journal_is_private_and_is_kept_or_removed_as_asked() {
     drop(journal);
     place.create(header(), String::new()).expect("a journal").remove().expect("removed");
     assert!(place.read().expect("gone").is_none());
+}
+
+#[test]
+fn nothing_is_written_behind_a_torn_line() {
+    // A pipe takes what fits of a long line, and cannot be cut.
+    let (mut reader, writer) = io::pipe().expect("a pipe");
+    rustix::io::ioctl_fionbio(&writer, true).expect("it does not wait");
+    let mut lines = Lines::new(File::from(std::os::fd::OwnedFd::from(writer)), 0);
+    assert_eq!(lines.append(&[b'x'; 1 << 20]).expect_err("a full pipe").kind(), io::ErrorKind::WouldBlock);
+    rustix::io::ioctl_fionbio(&reader, true).expect("it does not wait");
+    let mut torn = Vec::new();
+    let _ = io::Read::read_to_end(&mut reader, &mut torn);
+    assert!(!torn.is_empty() && torn.len() < 1 << 20, "a part was written: {}", torn.len());
+    lines.append(b"next\n").expect_err("a line is torn");
+    let nothing = io::Read::read(&mut reader, &mut [0]);
+    assert_eq!(nothing.expect_err("an empty pipe").kind(), io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_journal_belongs_to_one_at_a_time_and_says_to_whom() {
+    let (store, place) = place();
+    let journal = place.create(header(), String::new()).expect("a journal");
+    drop(place);
+    let error = hold(store.path(), None).expect_err("its run goes on").to_string();
+    assert!(error.ends_with("/journals/vuln-remediation.jsonl` (process 41)"), "{error}");
+    let shard = hold(store.path(), Some("1/2")).expect("a shard has a journal of its own");
+    assert!(shard.read().expect("nothing to read").is_none());
+    hold(store.path(), Some("2/2")).expect("and so has another");
+    drop(journal);
+    hold(store.path(), None).expect("its run is over");
+}
+
+#[test]
+fn a_journal_that_was_torn_in_its_first_line_makes_way() {
+    let (_store, place) = place();
+    fs::write(&place.path, "{\"kind\":\"run\"").expect("a torn journal");
+    drop(place.create(header(), String::new()).expect("a journal"));
+    assert!(place.read().expect("it reads").is_some());
+}
+
+#[test]
+fn what_is_no_regular_file_is_neither_followed_nor_waited_for() {
+    let (store, place) = place();
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &place.path, fifo, rustix::fs::Mode::RWXU, 0).expect("a FIFO");
+    let refused = |place: &JournalPlace| {
+        let read = place.read().expect_err("it is no file");
+        place.create(header(), String::new()).expect_err("nothing is put in its place");
+        std::error::Error::source(&read).map(ToString::to_string)
+    };
+    assert_eq!(refused(&place).as_deref(), Some("it is not a regular file: move it away"));
+    fs::remove_file(&place.path).expect("it is moved away");
+    let target = store.path().join("elsewhere");
+    std::os::unix::fs::symlink(&target, &place.path).expect("a link");
+    refused(&place);
+    assert!(!target.exists(), "nothing is written through a link");
 }

@@ -27,12 +27,14 @@ pub(crate) struct People<W> {
     progress: Progress,
     /// The time since the run began.
     elapsed: Box<dyn Fn() -> Duration>,
+    /// What a further command needs to be told to look in the same places, with a space before it; empty if nothing.
+    places: String,
     bar_is_drawn: bool,
 }
 
 impl<W: Write> People<W> {
-    pub(crate) fn new(out: W, style: Style, elapsed: Box<dyn Fn() -> Duration>) -> Self {
-        Self { out: Steadfast::new(out), style, progress: Progress::default(), elapsed, bar_is_drawn: false }
+    pub(crate) fn new(out: W, style: Style, elapsed: Box<dyn Fn() -> Duration>, places: String) -> Self {
+        Self { out: Steadfast::new(out), style, progress: Progress::default(), elapsed, places, bar_is_drawn: false }
     }
 
     /// Takes the bar away, before somebody else writes to the same terminal. The next case draws it again.
@@ -121,7 +123,7 @@ impl<W: Write> People<W> {
             self.line("a new chain begins with this record");
         }
         self.line(&format!("record: {} (seq {})", recorded.path, recorded.seq));
-        self.line(&format!("next: eval-host show {}", recorded.path));
+        self.line(&format!("next: eval-host show {}{}", recorded.path, self.places));
     }
 }
 
@@ -154,7 +156,8 @@ impl<W: Write> Reporter for People<W> {
             Event::Aggregated { task_class, report, .. } => self.summary(task_class, report),
             Event::Recorded(recorded) => self.recorded(recorded),
             Event::Bundled { path } => {
-                self.line(&format!("bundle: {path}\nnext: eval-host merge, with the bundles of all shards"));
+                let places = &self.places;
+                self.line(&format!("bundle: {path}\nnext: eval-host merge{places}, with the bundles of all shards"));
             }
             Event::Answered(_) => {}
         }

@@ -28,6 +28,9 @@ pub(crate) struct StartedMarker {
     pub(crate) cases: u64,
     /// Tells two runs apart that begin in the same millisecond.
     number: String,
+    /// The markers of the shards that this run was put together from. Whatever names this marker names them too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) shards: Vec<Digest>,
 }
 
 /// A marker that was found.
@@ -72,6 +75,7 @@ pub(super) fn announce(
     task_class: &TaskClassName,
     started_at: UtcMillis,
     cases: u64,
+    shards: &[Digest],
 ) -> Result<Digest, AnnounceError> {
     let mut number = [0; 8];
     getrandom::fill(&mut number).map_err(AnnounceError::Random)?;
@@ -82,6 +86,7 @@ pub(super) fn announce(
         started_at,
         cases,
         number: format!("{:016x}", u64::from_be_bytes(number)),
+        shards: shards.to_vec(),
     };
     let mut bytes = serde_json::to_vec(&marker).map_err(AnnounceError::Serialise)?;
     bytes.push(b'\n');

@@ -141,14 +141,16 @@ impl StoreWriter {
         self.reader.root().child_or_new(open::RECOMMENDATIONS)?.write_new(name, bytes).map(drop)
     }
 
-    /// Says durably that a live run begins. Its record must name what this gives.
+    /// Says durably that a live run begins. Its record must name what this gives. `shards` are the announcements of the
+    /// shards that it is put together from.
     pub(crate) fn announce(
         &self,
         task_class: &TaskClassName,
         started_at: UtcMillis,
         cases: u64,
+        shards: &[Digest],
     ) -> Result<Digest, AnnounceError> {
-        started::announce(&self.started, self.reader.id(), task_class, started_at, cases)
+        started::announce(&self.started, self.reader.id(), task_class, started_at, cases, shards)
     }
 
     /// Commits one run: its objects, and the record that `build` makes for the place it gets. `known` is what was verified

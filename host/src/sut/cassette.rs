@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::{Answer, HarnessErrorKind, SutName};
 use crate::contract::Meter;
+use crate::cost::{MOST_DOLLARS, is_possible_cost};
 use crate::files::{FileError, Folder, MOST_FILE_BYTES};
 use crate::ids::{CaseId, Digest};
 use crate::json;
@@ -109,6 +110,9 @@ fn parse(bytes: &[u8]) -> Result<Cassette, String> {
         if number.is_sign_negative() {
             return Err(format!("{field} is {number}, which must not be negative"));
         }
+    }
+    if !is_possible_cost(file.cost_usd) {
+        return Err(format!("cost_usd is {}, and no case costs more than {MOST_DOLLARS}", file.cost_usd));
     }
     let output = match (file.output, file.error) {
         (Some(output), None) if output.get().starts_with('{') => Ok(output.get().to_owned()),
@@ -227,7 +231,12 @@ mod tests {
             refused(&cassette("").replace("\"schema_version\":1", "\"schema_version\":2"))
                 .contains("schema_version is 2")
         );
+    }
+
+    #[test]
+    fn a_cost_that_no_case_can_have_is_refused() {
         assert!(refused(&cassette(r#","output":{}"#).replace("0.0", "-1.0")).starts_with("cost_usd is -1"));
+        assert!(refused(&cassette(r#","output":{}"#).replace("0.0", "1.7e308")).ends_with("costs more than 1000000"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cassette::RecordedError;
 use super::{Answer, CassetteOrigin, Sourced};
 use crate::contract::{CapturedStream, Meter};
+use crate::cost::is_possible_cost;
 use crate::ids::{CaseId, Digest};
 use crate::json;
 use crate::score::CaseFault;
@@ -113,6 +114,9 @@ impl StoredAnswer {
                 return Err(format!("`{}`: {field} is {number}", self.case_id));
             }
         }
+        if !is_possible_cost(self.cost_usd) {
+            return Err(format!("`{}`: cost_usd is {}, and no case costs that", self.case_id, self.cost_usd));
+        }
         match &self.answer {
             StoredOutput::Output(text) => {
                 json::check_object(text).map_err(|error| format!("`{}`: the output: {error}", self.case_id))
@@ -168,6 +172,8 @@ mod tests {
         let stored = |output: &str| StoredAnswer::new(&case_id, Digest::of(b"case"), &sourced(Ok(output.to_owned())));
         assert!(stored("[]").check().is_err());
         assert!(stored(r#"{"a":1,"a":2}"#).check().is_err());
-        assert!(StoredAnswer { cost_usd: -1.0, ..stored("{}") }.check().is_err());
+        for cost_usd in [-1.0, 1.7e308] {
+            assert!(StoredAnswer { cost_usd, ..stored("{}") }.check().is_err());
+        }
     }
 }

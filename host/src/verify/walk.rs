@@ -168,7 +168,7 @@ pub(crate) fn verify_store(
     let (mut verification, named) = walk(store, ObjectScope::All, progress)?;
     let (markers, marker_findings) = store.started()?;
     verification.add(marker_findings);
-    verification.add_markers(markers, &named);
+    verification.add_markers(markers, named);
     verification.compare_with_last_seen(checks, memory);
     verification.notes.extend(store.privacy(checks.user)?);
     Ok(verification)
@@ -239,7 +239,13 @@ impl Verification {
         self.notes.extend(notes);
     }
 
-    fn add_markers(&mut self, markers: Vec<Started>, named: &NamedMarkers) {
+    fn add_markers(&mut self, markers: Vec<Started>, mut named: NamedMarkers) {
+        // The record of a run in shards names one marker, and that one names those of the shards.
+        for started in &markers {
+            if let Some(place) = named.get(&started.digest).cloned() {
+                named.extend(started.marker.shards.iter().map(|shard| (*shard, place.clone())));
+            }
+        }
         let there: BTreeSet<_> = markers.iter().map(|started| started.digest).collect();
         for started in markers {
             self.classes.entry(started.marker.task_class.clone()).or_default().started += 1;

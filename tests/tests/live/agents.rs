@@ -77,6 +77,31 @@ esac"#
 }
 
 #[test]
+fn what_leaves_its_group_and_wipes_its_environment_does_not_outlive_its_agent() {
+    // Both are known by their command lines alone. The first works on in its folder and is gone before the second agent
+    // ends; the other has left, and may be any agent's until none runs.
+    let script = format!(
+        r#"if test "$id" = "$(cat "$desk/first")"; then
+  env -i setsid sh -c 'echo $$ > "$0/near"; while :; do sleep 1; done' "$desk" </dev/null >/dev/null 2>&1 &
+  (env -i setsid sh -c 'cd /; echo $$ > "$0/far"; while :; do sleep 1; done' "$desk" </dev/null >/dev/null 2>&1 &)
+  until test -s "$desk/near" && test -s "$desk/far" && test -e "$desk/second"; do sleep 0.01; done
+else
+  : > "$desk/second"
+  until test -s "$desk/near" && ! test -e "/proc/$(cat "$desk/near")/cwd/."; do sleep 0.01; done
+  kill -0 "$(cat "$desk/far")" && : > "$desk/far-was-there"
+fi
+echo '{ANSWER}'"#
+    );
+    let desk = Desk::new("max_cost_usd_per_case = 0.50\ntimeout_seconds = 30", &script);
+    fs::write(desk.path().join("first"), &desk.cases(1)[0]).expect("the first case");
+    let ended = desk.live(2, ["-j", "2"]).run().expect_code(5);
+    let outcomes: Vec<_> = ended.lines("case").iter().map(|line| line["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["scored", "scored"], "{}", ended.stdout);
+    assert!(desk.path().join("far-was-there").exists());
+    assert_eq!(desk.processes(), Vec::<String>::new());
+}
+
+#[test]
 fn an_agent_that_only_edits_files_answers_with_its_changes_and_can_be_replayed() {
     let desk = Desk::new(
         "capture = \"workspace-diff\"",

@@ -94,5 +94,73 @@ fn an_agent_is_told_what_it_may_spend() {
         .collect();
     assert_eq!(budgets.len(), 3);
     assert_eq!(budgets[0], 1.0, "the first runs alone with everything, because nobody knows yet what a case costs");
-    assert!(budgets[1..].iter().all(|budget| *budget <= 0.7), "{budgets:?}");
+    assert_eq!(budgets[1..], [0.3, 0.3], "and then what the costliest case did cost");
+}
+
+#[test]
+fn agents_that_spend_all_they_are_told_spend_the_cap_together_and_not_more() {
+    let desk = Desk::new("", "");
+    // The first case is cheap, so that the others run side by side.
+    let script = r#"#!/bin/sh
+budget=$(sed 's/.*"budget_usd":\([0-9.]*\).*/\1/')
+mkdir DESK/first 2>/dev/null && budget=0.1
+printf '{"output":{},"cost_usd":%s}' "$budget"
+"#;
+    let script = script.replace("DESK", desk.path().to_str().expect("UTF-8"));
+    fs::write(desk.path().join("agent.sh"), script).expect("an agent");
+    let ended = desk.live(5, ["--max-cost-usd", "1.00", "-j", "4"]).run();
+    let spent = ended.line("aggregate")["total_cost_usd"].as_f64().expect("a cost");
+    assert!((0.9 - 1e-9..=1.0 + 1e-9).contains(&spent), "{spent}: {}", ended.stdout);
+}
+
+#[test]
+fn a_free_case_does_not_make_unknown_costs_free() {
+    let script = r#"echo "$id" >> "$desk/paid"
+case "$id" in 001-*) echo '{"output":{},"cost_usd":0}' ;; *) kill -KILL $$ ;; esac"#;
+    let desk = Desk::new("", script);
+    let ended = desk.live(5, ["--max-cost-usd", "1.00", "-j", "4"]).run().expect_code(2);
+    assert_eq!(ended.line("aggregate")["total_cost_usd"], 1.0);
+    assert_eq!(desk.lines("paid").len(), 2, "nobody knows what the second cost, so it was charged all that was left");
+}
+
+#[test]
+fn a_cost_that_cannot_be_is_a_fault_and_the_record_is_written() {
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", r#"echo '{"output":{},"cost_usd":1.7e308}'"#);
+    let ended = desk.live(2, ["-j", "2"]).run().expect_code(5);
+    assert_eq!(
+        ended.lines("case")[0]["score"]["failure_modes"][0],
+        "harness_error: impossible_cost: the cost is more than 1000000 dollars"
+    );
+    assert_eq!(ended.line("aggregate")["total_cost_usd"], 0.6);
+    assert_eq!(desk.records().len(), 1);
+}
+
+#[test]
+fn two_bench_roots_with_one_store_leave_each_other_alone() {
+    let desk = patient("max_cost_usd_per_case = 0.30");
+    eval_host_tests::copy_tree(&desk.path().join("bench"), &desk.path().join("other"));
+    let first = Running::start(desk.live(2, ["-j1"]));
+    until("the first agent starts", || desk.lines("paid").len() == 1);
+    for resume in [&[][..], &["--resume"]] {
+        let second = desk.live(2, ["--bench-root=other"]).args(resume).run().expect_code(1);
+        let held = format!("(process {}, since ", first.child.id());
+        assert!(second.stderr.contains(&held) && second.stderr.contains("--out"), "{}", second.stderr);
+    }
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (code, _, stderr) = first.end();
+    assert_eq!((code, desk.lines("paid").len(), desk.records().len()), (Some(5), 2, 1), "{stderr}");
+    let _ = desk.live(2, ["--bench-root=other"]).run().expect_code(5);
+}
+
+#[test]
+fn a_journal_that_is_a_fifo_is_refused_at_once() {
+    let desk = patient("max_cost_usd_per_case = 0.30");
+    let journals = desk.path().join(".codegenie/eval/journals");
+    let _ = desk.eval(["run", "--task-class", "vuln-remediation", "--limit=1"]).run().expect_code(0);
+    fs::create_dir_all(&journals).expect("a folder");
+    let made = std::process::Command::new("mkfifo").arg(journals.join("vuln-remediation.jsonl")).status();
+    assert!(made.expect("mkfifo runs").success());
+    let refused = desk.live(1, []).run().expect_code(1);
+    assert!(refused.stderr.contains("it is not a regular file: move it away"), "{}", refused.stderr);
+    assert_eq!(desk.lines("paid").len(), 0);
 }

@@ -46,6 +46,31 @@ fn twice_stops_now() {
 }
 
 #[test]
+fn a_terminal_that_is_gone_and_its_relatives_stop_too() {
+    for signal in ["HUP", "QUIT", "TERM"] {
+        let desk = desk();
+        let mut run = Running::start(desk.live(4, ["-j", "2"]));
+        until("two agents start", || desk.lines("paid").len() == 2);
+        run.signal(signal);
+        run.says("stopping");
+        let (code, _, stderr) = run.end();
+        assert_eq!(code, Some(130), "{signal}: {stderr}");
+        assert_eq!(desk.processes(), Vec::<String>::new(), "{signal}");
+    }
+}
+
+#[test]
+fn a_hang_up_that_is_to_be_ignored_is_ignored() {
+    let desk = desk();
+    let run = Running::start(desk.live(2, ["-j", "2"]).after("trap '' HUP"));
+    until("two agents start", || desk.lines("paid").len() == 2);
+    run.signal("HUP");
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (code, _, stderr) = run.end();
+    assert_eq!(code, Some(5), "{stderr}");
+}
+
+#[test]
 fn another_bench_or_other_flags_are_not_resumed() {
     let desk = desk();
     let mut run = Running::start(desk.live(4, ["-j", "1"]));
@@ -69,4 +94,36 @@ fn another_bench_or_other_flags_are_not_resumed() {
     fs::remove_file(input).expect("the change is taken back");
     let _ = desk.live(4, ["--resume"]).run().expect_code(5);
     assert_eq!(desk.lines("paid").len(), 5, "what was in flight is paid for once more, and nothing else");
+}
+
+#[test]
+fn agents_die_with_their_host_however_it_dies() {
+    let desk = desk();
+    let run = Running::start(desk.live(4, ["-j", "2"]));
+    until("two agents start", || desk.lines("paid").len() == 2);
+    run.signal("KILL");
+    drop(run);
+    until("nothing of the run is left", || desk.processes().is_empty());
+}
+
+#[test]
+fn what_outlives_the_holder_of_a_lock_does_not_hold_it() {
+    let script = format!(
+        r#"env -i setsid sh -c 'cd /; echo $$ > "$0/escaped"; while :; do sleep 1; done' "$desk" </dev/null >/dev/null 2>&1 &
+until test -s "$desk/escaped"; do sleep 0.01; done; echo "$id" >> "$desk/paid"
+until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#
+    );
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
+    let run = Running::start(desk.live(1, []));
+    until("an agent starts", || desk.lines("paid").len() == 1);
+    let escaped = desk.lines("escaped").remove(0);
+    run.signal("KILL");
+    drop(run);
+    fs::write(desk.path().join("go"), "").expect("go");
+    let files = fs::read_dir(format!("/proc/{escaped}/fd")).expect("it lives on");
+    let files: Vec<_> = files.map(|entry| fs::read_link(entry.expect("an entry").path()).expect("a file")).collect();
+    assert!(files.iter().all(|file| !file.starts_with(desk.path())), "{files:?}");
+    let _ = desk.live(1, ["--resume", "--no-wait"]).run().expect_code(5);
+    let killed = std::process::Command::new("kill").args(["-KILL", &escaped]).status().expect("kill runs");
+    assert!(killed.success(), "nobody else could know whose it was");
 }

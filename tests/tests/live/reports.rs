@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::desk::{ANSWER, Desk, TASK_CLASS};
+use super::desk::{ANSWER, Desk, Running, TASK_CLASS, until};
 
 /// Runs a command line of this desk below a pseudo-terminal of so many columns, and gives what the terminal was sent.
 fn on_terminal(desk: &Desk, columns: u16, term: &str, args: &str) -> (i32, String) {
@@ -152,6 +152,36 @@ print(json.dumps([xml.tests, xml.failures, xml.errors, xml.skipped, cases]))
     assert!(summary.contains("| 4 | 0 | 0.0"), "{summary}");
     assert!(summary.contains("**Aborted:** the cost cap left out 1 cases."), "{summary}");
     assert!(summary.contains("`harness_error: exit_status: exit status 3`"), "{summary}");
+}
+
+#[test]
+fn the_next_command_that_is_told_works_also_elsewhere_than_by_default() {
+    let desk = Desk::new("", "");
+    fs::rename(desk.path().join("bench"), desk.path().join("my benches")).expect("another bench root");
+    let run = ["run", "--task-class", TASK_CLASS, "--limit=1", "--out=elsewhere", "--bench-root", "my benches"];
+    for _ in 0..2 {
+        let ended = desk.eval(run).run().expect_code(0);
+        let is_first = ended.line("record")["seq"] == 1;
+        assert_eq!(ended.stderr.contains("a new chain begins"), is_first, "{}", ended.stderr);
+        let next = ended.stderr.lines().find_map(|line| line.strip_prefix("next: eval-host ")).expect("a command");
+        let line = format!("{} {next}", env!("CARGO_BIN_EXE_eval-host-under-test"));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).current_dir(desk.path()).env("HOME", desk.path().join("home")).env_remove("CI");
+        assert!(shell.output().expect("sh runs").status.success(), "{line}");
+    }
+}
+
+#[test]
+fn a_chain_begins_once_also_when_a_run_began_before_the_first_was_over() {
+    let script = format!(r#": > "$desk/started"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#);
+    let desk = Desk::new("", &script);
+    let run = Running::start(desk.live(1, []));
+    until("an agent starts", || desk.path().join("started").exists());
+    let first = desk.eval(["run", "--task-class", TASK_CLASS, "--limit=1"]).run().expect_code(0);
+    assert!(first.stderr.contains("a new chain begins"), "{}", first.stderr);
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (_, stdout, stderr) = run.end();
+    assert!(stdout.contains(r#""seq":2"#) && !stderr.contains("a new chain begins"), "{stdout}{stderr}");
 }
 
 #[test]

@@ -103,3 +103,114 @@ fn a_run_that_is_killed_again_and_again_pays_for_every_case_once_but_for_what_wa
     let _ = undisturbed.live(CASES, ARGS).run().expect_code(5);
     assert_eq!(results(&desk), results(&undisturbed));
 }
+
+#[test]
+fn a_workspace_that_cannot_be_made_costs_nothing() {
+    let desk = Desk::new("", &format!(r#"echo "$id" >> "$desk/paid"; echo '{ANSWER}'"#));
+    let tmp = desk.path().join("tmp");
+    let live = |args: [&str; 1]| desk.live(3, args).env("TMPDIR", desk.path().join("gone"));
+    let failed = live(["-j1"]).run().expect_code(1);
+    assert!(failed.stderr.contains("a workspace could not be made in"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("--resume"), "{}", failed.stderr);
+    fs::rename(tmp, desk.path().join("gone")).expect("a folder for workspaces");
+    let resumed = live(["--resume"]).run().expect_code(5);
+    assert_eq!(resumed.line("aggregate")["total_cost_usd"].as_f64().map(|cost| (cost * 100.0).round()), Some(90.0));
+    assert_eq!(desk.lines("paid").len(), 3);
+}
+
+#[test]
+fn a_resumed_run_that_waited_for_itself_counts_its_spending_once() {
+    let script =
+        format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go-$id"; do sleep 0.01; done; echo '{ANSWER}'"#);
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
+    let go = |case: &String| fs::write(desk.path().join(format!("go-{case}")), "").expect("go");
+    let (cases, cap) = (desk.cases(4), ["--max-cost-usd=1.00", "-j1"]);
+    let first = Running::start(desk.live(4, cap));
+    until("the first agent starts", || desk.lines("paid").len() == 1);
+    let mut second = Running::start(desk.live(4, cap).args(["--resume"]));
+    second.says("waiting for another live run");
+    go(&cases[0]);
+    until("the second agent starts", || desk.lines("paid").len() == 2);
+    first.signal("KILL");
+    cases.iter().for_each(go);
+    let (code, stdout, stderr) = second.end();
+    assert_eq!(code, Some(2), "{stdout}{stderr}");
+    assert_eq!(desk.lines("paid").len(), 3, "$0.30 were paid and $0.30 lost, so one more case fits: {stdout}{stderr}");
+}
+
+#[test]
+fn a_line_that_does_not_fit_is_taken_back_and_the_others_are_kept() {
+    // The first answer is larger than a file may be; the second fits.
+    let script = r#"echo "$id" >> "$desk/paid"
+case "$id" in
+"$(cat "$desk/large")")
+  until test "$(wc -l < "$desk/paid")" -ge 2; do sleep 0.01; done
+  printf '{"output":{"diff":"'; head -c 3000000 /dev/zero | tr '\0' x; printf '"},"cost_usd":0.30}' ;;
+*)
+  # Until the other agent is done.
+  while test "$(ls -d "$desk"/tmp/eval-host-* | wc -l)" = 2; do sleep 0.01; done
+  echo 'ANSWER' ;;
+esac"#;
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &script.replace("ANSWER", ANSWER));
+    fs::write(desk.path().join("large"), &desk.cases(1)[0]).expect("the first case");
+    let failed = desk.live(2, ["-j2"]).after("ulimit -f 2000; trap '' XFSZ").run().expect_code(1);
+    assert!(failed.stderr.contains("File too large"), "{}", failed.stderr);
+    let kind = |line: &String| serde_json::from_str::<Value>(line).expect("a whole line")["kind"].clone();
+    let kinds: Vec<_> = desk.lines(JOURNAL).iter().map(kind).collect();
+    assert_eq!((kinds.len(), &kinds[6]), (7, &"finished".into()), "{kinds:?}");
+    let _ = desk.live(2, ["--resume"]).run().expect_code(5);
+    assert_eq!(desk.lines("paid").len(), 3, "only the answer that could not be written is paid for again");
+}
+
+/// For a user whom rights on files do not stop, such as root: gives that up first.
+const LIKE_ANYBODY: &str = r#"if test "$(id -u)" = 0; then exec setpriv --bounding-set=-all -- "$0" "$@"; fi"#;
+
+#[test]
+fn a_workspace_that_its_agent_has_locked_is_in_nobodys_way() {
+    let script = format!(
+        r#"mkdir -p deep/locked/inside; chmod 0 deep/locked; echo "$id" >> "$desk/paid"
+until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#
+    );
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
+    let run = Running::start(desk.live(2, ["-j2"]).after(LIKE_ANYBODY));
+    until("two agents start", || desk.lines("paid").len() == 2);
+    run.signal("KILL");
+    drop(run);
+    fs::write(desk.path().join("go"), "").expect("go");
+    let mark = fs::read_to_string(desk.path().join(JOURNAL)).expect("a journal");
+    let mark = mark.split(r#""mark":""#).nth(1).and_then(|rest| rest.get(..32)).expect("a mark");
+    let immovable = desk.path().join(format!("tmp/eval-host-{mark}-file"));
+    fs::write(&immovable, "").expect("what is not a folder");
+    let resumed = desk.live(2, ["--resume"]).after(LIKE_ANYBODY).run().expect_code(5);
+    let warning = format!("warning: `{}`, which an earlier run left behind", immovable.display());
+    assert!(resumed.stderr.contains(&warning), "{}", resumed.stderr);
+    fs::remove_file(immovable).expect("removed by hand");
+    nothing_is_left(&desk);
+}
+
+#[test]
+fn a_committed_run_whose_journal_is_left_is_not_run_again_and_ends_as_it_did() {
+    let desk = desk();
+    let run = Running::start(desk.live(1, []));
+    until("the agent is written down", || desk.lines(JOURNAL).len() == 4);
+    fs::copy(desk.path().join(JOURNAL), desk.path().join("journal")).expect("a copy");
+    assert_eq!(run.end().0, Some(5));
+    // As if the process had died between its commit and the end of its journal.
+    fs::copy(desk.path().join("journal"), desk.path().join(JOURNAL)).expect("put back");
+    let resumed = desk.live(1, ["--resume"]).run().expect_code(5);
+    assert!(resumed.stderr.contains("its record is committed"), "{}", resumed.stderr);
+    assert_eq!((desk.lines("paid").len(), desk.records().len()), (1, 1));
+}
+
+#[test]
+fn what_cannot_begin_leaves_no_trace() {
+    let desk = desk();
+    let _ = desk.live(1, []).env("XDG_CACHE_HOME", "/dev/null").run().expect_code(1);
+    let _ = desk.live(1, ["--record=/dev/null/cassettes"]).run().expect_code(2);
+    assert!(!desk.path().join(JOURNAL).exists(), "nothing is to be resumed");
+    let markers = fs::read_dir(desk.path().join(".codegenie/eval/started")).into_iter().flatten();
+    assert_eq!(markers.count(), 0, "nothing was announced");
+    let mistyped = ["run", "--live", "--task-class", "typo"];
+    let _ = desk.eval(mistyped).run().expect_code(3);
+    assert!(!desk.path().join("bench/.typo.runlock").exists());
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::desk::{ANSWER, Desk, TASK_CLASS};
+use super::desk::{ANSWER, Desk, Running, TASK_CLASS, until};
 
 #[test]
 fn the_shards_of_a_run_give_the_record_of_the_whole() {
@@ -45,4 +45,84 @@ fn the_shards_of_a_live_run_are_paid_for_once() {
     let record = fs::read(merged.record_path(desk.path())).expect("a record");
     let record: serde_json::Value = serde_json::from_slice(&record).expect("JSON");
     assert_eq!((&record["mode"], &record["suts"][0]["name"]), (&"live".into(), &"agent.sh".into()));
+}
+
+/// How many live runs were started and have no record, as `verify` says.
+fn unfinished(desk: &Desk) -> serde_json::Value {
+    desk.eval(["verify"]).run().expect_code(0).line("verification")["classes"][0]["unfinished"].clone()
+}
+
+#[test]
+fn every_shard_that_was_paid_for_is_counted_also_when_only_the_best_is_merged() {
+    let desk = Desk::new("", &format!(r#"echo "$id" >> "$desk/paid"; echo '{ANSWER}'"#));
+    let bundles = ["first", "second", "third"].map(|name| {
+        let ended = desk.live(2, ["--shard=1/1"]).run().expect_code(0);
+        let path = desk.path().join(ended.line("bundle")["path"].as_str().expect("a path"));
+        fs::rename(path, desk.path().join(name)).expect("kept");
+        name
+    });
+    assert_eq!(unfinished(&desk), 3);
+    let _ = desk.eval(["merge", bundles[1]]).run().expect_code(5);
+    assert_eq!(unfinished(&desk), 2, "the two that were not merged");
+    // A shard's marker cannot be taken back, and neither can the one that names it.
+    let markers = desk.path().join(".codegenie/eval/started");
+    for marker in fs::read_dir(&markers).expect("markers").map(|entry| entry.expect("an entry").path()) {
+        let bytes = fs::read(&marker).expect("a marker");
+        fs::remove_file(&marker).expect("removed");
+        let _ = desk.eval(["verify"]).run().expect_code(6);
+        fs::write(&marker, bytes).expect("put back");
+    }
+    let _ = desk.eval(["verify", "--replay"]).run().expect_code(0);
+}
+
+#[test]
+fn shards_of_other_stores_can_be_merged() {
+    let desk = Desk::new("", &format!("echo '{ANSWER}'"));
+    let bundles = [("1/2", "--out=one"), ("2/2", "--out=two")].map(|(shard, out)| {
+        let ended = desk.live(2, ["--shard", shard, out]).run().expect_code(0);
+        ended.line("bundle")["path"].as_str().expect("a path").to_owned()
+    });
+    let _ = desk.eval(["merge", &bundles[0], &bundles[1]]).run().expect_code(5);
+    assert_eq!(unfinished(&desk), 0);
+}
+
+#[test]
+fn a_run_that_was_announced_cannot_be_taken_back() {
+    let desk = Desk::new("", r#"echo "$id" >> "$desk/paid"; sleep 1000"#);
+    let run = Running::start(desk.live(2, ["-j1"]));
+    until("an agent starts", || desk.lines("paid").len() == 1);
+    run.signal("KILL");
+    drop(run);
+    let started = desk.path().join(".codegenie/eval/started");
+    for marker in fs::read_dir(started).expect("markers") {
+        fs::remove_file(marker.expect("an entry").path()).expect("removed");
+    }
+    let gone = desk.eval(["verify"]).run().expect_code(6);
+    assert!(gone.stdout.contains("markers of started runs are gone"), "{}", gone.stdout);
+}
+
+#[test]
+fn a_shard_that_is_not_whole_says_so() {
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &format!("echo '{ANSWER}'"));
+    let _ = desk.live(3, ["--shard=1/1", "--max-cost-usd=0.70"]).run().expect_code(2);
+    fs::create_dir(desk.path().join("empty")).expect("a folder");
+    let replay = ["run", "--task-class", TASK_CLASS, "--limit=3", "--shard=1/1", "--cassettes=empty"];
+    let _ = desk.eval(replay).run().expect_code(1);
+}
+
+#[test]
+fn an_interrupted_shard_is_not_abandoned_for_another() {
+    let script =
+        format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#);
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
+    let mut run = Running::start(desk.live(6, ["--shard=1/2", "-j2"]));
+    until("two agents start", || desk.lines("paid").len() == 2);
+    run.signal("INT");
+    run.says("draining");
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (code, _, stderr) = run.end();
+    assert_eq!(code, Some(130), "{stderr}");
+    let _ = desk.live(6, ["--shard=2/2"]).run().expect_code(0);
+    let _ = desk.live(6, ["--shard=1/2", "--resume"]).run().expect_code(0);
+    assert_eq!(desk.lines("paid").len(), 6, "every case was paid for once");
 }

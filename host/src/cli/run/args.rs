@@ -9,7 +9,7 @@ use super::super::Places;
 use super::super::concurrency::ConcurrencyArgs;
 use super::super::evidence::TrustArgs;
 use crate::bench::Capture;
-use crate::cost::Usd;
+use crate::cost::{MOST_DOLLARS, Usd, is_possible_cost};
 use crate::ids::TaskClassName;
 use crate::select::Shard;
 
@@ -127,6 +127,7 @@ impl From<CaptureArg> for Capture {
 }
 
 fn dollars(text: &str) -> Result<Usd, String> {
-    let amount = text.strip_prefix('$').unwrap_or(text).parse().ok().and_then(Usd::from_dollars);
-    amount.ok_or_else(|| "it must be an amount of dollars, such as 5.00".to_owned())
+    let amount = text.strip_prefix('$').unwrap_or(text).parse().ok().filter(|dollars| is_possible_cost(*dollars));
+    let amount = amount.and_then(Usd::from_dollars);
+    amount.ok_or_else(|| format!("it must be an amount of dollars, such as 5.00, and at most {MOST_DOLLARS}"))
 }

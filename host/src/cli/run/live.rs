@@ -7,27 +7,30 @@ use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::Pid;
 use serde::Serialize;
 
 use super::super::exit::Exit;
+use super::super::guard::Guard;
 use super::super::problem::Problem;
 use super::super::{signals, surroundings};
 use super::args::{LiveArgs, RunArgs};
+use super::beginning::{Beginning, Found, cap_left, look};
 use super::session::{OpenStore, RunFailure, Session};
 use crate::bench::{Capture, SutSettings};
 use crate::cost::{Budget, Usd};
 use crate::evaluation::LiveFacts;
 use crate::ids::Digest;
 use crate::interrupt::Interrupt;
-use crate::journal::{Header, Journal, JournalContents, JournalPlace, LiveTerms, RunTerms};
-use crate::live_run::{LiveParts, LiveRun, Recorder, end_orphans};
+use crate::journal::{Header, JournalError, JournalPlace, LiveTerms, RunTerms};
+use crate::live_run::{LiveParts, LiveRun, Recorder};
 use crate::pipeline::AnswerSource;
 use crate::record::Sut;
 use crate::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting};
+use crate::sandbox::PreparedRubric;
 use crate::shard::BundleHeader;
 use crate::sut::SutName;
-use crate::sut::live::{LiveSut, RunMark, boot_id};
-use crate::utc::UtcMillis;
+use crate::sut::live::{Family, LiveSut, RunMark};
 
 /// The variables that an agent gets when no registration says which.
 const DEFAULT_ENVIRONMENT: [&str; 2] = ["PATH", "HOME"];
@@ -42,40 +45,52 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
         cap_nano_usd: args.max_cost_usd,
         per_case_nano_usd: per_case,
     }));
+    // Whatever can fail before anything is announced or paid for does so here.
+    let host = random_mark()?;
+    let guard = Guard::start(&host).map_err(|error| {
+        Problem::new(Exit::HarnessError, "what ends agents should this process be killed does not start")
+            .caused_by(&error)
+    })?;
+    let rubric = session.prepare_rubric()?;
+    let recorder = args.record.as_deref().map(|folder| recorder(folder, agent.name())).transpose()?;
     let interrupt = Arc::new(Interrupt::new());
     signals::watch(&interrupt)?;
     let lock = acquire(session, args, queue, &interrupt)?;
-    let cap = cap_left(args.max_cost_usd, &lock)?;
     let store = OpenStore::open(session.places, all_args.trust)?;
-    let begun = match begin(session, args, terms.clone(), &store)? {
-        Beginning::Run(begun) => *begun,
-        Beginning::AlreadyCommitted { started_at } => {
+    let place = hold_journal(session, &terms)?;
+    let beginning = match look(&place, &store)? {
+        Found::Committed { started_at, exit } if args.resume => {
             let release = lock.release(Usd::ZERO);
             say(&format!("the run of {started_at} is complete, and its record is committed: nothing is left to do"));
-            return release.map(|()| Exit::Ok).map_err(|error| Problem::from_error(Exit::HarnessError, &error));
+            return release.map(|()| exit).map_err(|error| Problem::from_error(Exit::HarnessError, &error));
         }
+        found => Beginning::of(found, args.resume, &terms)?,
     };
-    let mut budget = Budget::new(cap, per_case);
-    begun.earlier.iter().flat_map(JournalContents::charged).for_each(|charged| budget.already_spent(charged));
+    let earlier_charges = beginning.charges();
+    let cap = cap_left(args.max_cost_usd, &lock, &earlier_charges)?;
+    let mut budget = Budget::new(cap, per_case, session.chosen.names().len());
+    earlier_charges.into_iter().for_each(|charged| budget.already_spent(charged));
+    let begun = beginning.begin(session, place, terms.clone(), &store)?;
     let clock = || surroundings::now().unwrap_or(session.now);
     let live_run = LiveRun::new(LiveParts {
-        sut: agent.live_sut(begun.header.mark.clone()),
+        sut: agent.live_sut(begun.header.mark.clone(), host, guard.pid()),
         budget,
         has_price_limit: per_case.is_some(),
         lock,
         journal: begun.journal,
         earlier: begun.earlier,
         cases: terms.cases,
-        recorder: args.record.as_deref().map(|folder| recorder(folder, agent.name())).transpose()?,
+        recorder,
         interrupt: &interrupt,
         clock: &clock,
     });
-    let result = execute(session, &live_run, &agent, &begun.header, &store);
+    let result = execute(session, &rubric, &live_run, &agent, &begun.header, &store);
     end(result, live_run)
 }
 
 fn execute(
     session: &Session<'_>,
+    rubric: &PreparedRubric,
     live_run: &LiveRun<'_>,
     agent: &Agent,
     header: &Header,
@@ -84,11 +99,12 @@ fn execute(
     let answers = AnswerSource::Live(live_run);
     let lost_usd = live_run.lost().dollars();
     if session.chosen.shard.is_some() {
-        let header = BundleHeader::new(header.terms.clone(), Some(agent.sut()), header.started_at, lost_usd);
-        return session.bundle(answers, header);
+        let announced = store.announcement(header.started_marker);
+        let header = BundleHeader::new(header.terms.clone(), header.started_at).live(agent.sut(), announced, lost_usd);
+        return session.bundle(rubric, answers, header);
     }
     let live = LiveFacts { sut: agent.sut(), started_marker: header.started_marker, lost_usd };
-    session.evaluate(answers, Some(live), header.started_at, store)
+    session.evaluate(rubric, answers, Some(live), header.started_at, store)
 }
 
 /// Keeps the journal of a run that has no result yet, and says how to go on.
@@ -171,7 +187,7 @@ impl Agent {
         Sut { name, version, command_digest: Some(self.digest) }
     }
 
-    fn live_sut(&self, mark: RunMark) -> LiveSut {
+    fn live_sut(&self, mark: RunMark, host: RunMark, guard: Pid) -> LiveSut {
         LiveSut {
             command: self.command.clone(),
             environment: surroundings::variables(&self.settings.env),
@@ -179,6 +195,8 @@ impl Agent {
             timeout: Duration::from_secs(self.settings.timeout_seconds),
             scratch: surroundings::scratch(),
             mark,
+            host,
+            family: Arc::new(Family::adopting(Some(guard))),
         }
     }
 }
@@ -223,12 +241,11 @@ fn acquire(
     queue: RunLockQueue,
     interrupt: &Interrupt,
 ) -> Result<RunLock, Problem> {
-    let mut say = |text: &str| {
-        // With stderr gone there is nobody left to tell.
-        let _ = writeln!(io::stderr(), "{text}");
+    let mut tell = say;
+    let waiting = Waiting {
+        say: if args.no_wait { None } else { Some(&mut tell) },
+        is_interrupted: &|| interrupt.is_requested(),
     };
-    let waiting =
-        Waiting { say: if args.no_wait { None } else { Some(&mut say) }, is_interrupted: &|| interrupt.is_requested() };
     let holder = Holder { process: std::process::id(), since: session.now };
     queue.acquire(holder, waiting).map_err(|error| {
         let exit = match &error {
@@ -239,100 +256,24 @@ fn acquire(
     })
 }
 
-/// What other runs spent while this one waited counts against its cap.
-fn cap_left(cap: Usd, lock: &RunLock) -> Result<Usd, Problem> {
-    let left = cap.saturating_sub(lock.spent_meanwhile);
-    if lock.spent_meanwhile > Usd::ZERO && left == Usd::ZERO {
-        let what = format!("other runs spent {} while this one waited, and its cap is {cap}", lock.spent_meanwhile);
-        return Err(Problem::new(Exit::UsageOrCap, what).hint("start it again, or raise the cap with --max-cost-usd"));
-    }
-    Ok(left)
+/// Takes the journal's place in the store, so that it is certain that no living run writes what is found there.
+fn hold_journal(session: &Session<'_>, terms: &RunTerms) -> Result<JournalPlace, Problem> {
+    let bench_root = from_here(&session.places.bench_root)?;
+    let holder =
+        format!("process {}, since {}, of the bench root `{}`", std::process::id(), session.now, bench_root.display());
+    JournalPlace::hold(&session.places.out, &terms.task_class, terms.shard, &holder).map_err(|error| {
+        let is_held = matches!(error, JournalError::Held { .. });
+        let problem = Problem::from_error(Exit::HarnessError, &error);
+        if is_held { problem.hint("wait for its end, or name another store with --out") } else { problem }
+    })
 }
 
-/// A journal that is ready to be written.
-struct Begun {
-    journal: Journal,
-    header: Header,
-    earlier: Option<JournalContents>,
-}
-
-/// What there is to do.
-enum Beginning {
-    Run(Box<Begun>),
-    AlreadyCommitted { started_at: UtcMillis },
-}
-
-/// Begins a new run, or goes on with one. Either way nothing of an earlier one is left running.
-fn begin(session: &Session<'_>, args: &LiveArgs, terms: RunTerms, store: &OpenStore) -> Result<Beginning, Problem> {
-    let failed = |error: &dyn std::error::Error| Problem::from_error(Exit::HarnessError, error);
-    let place = JournalPlace::new(&session.places.out, &terms.task_class);
-    let found = place.read().map_err(|error| failed(&error))?;
-    if let Some(found) = &found {
-        end_orphans(found, &surroundings::scratch()).map_err(|error| {
-            Problem::new(Exit::HarnessError, "what an earlier run left behind cannot be removed").caused_by(&error)
-        })?;
-        // A process may die between its commit and the end of its journal: nothing may be chained twice.
-        if found.header.started_marker.is_some_and(|marker| !store.is_unfinished(marker)) {
-            place.remove().map_err(|error| failed(&error))?;
-            if args.resume {
-                return Ok(Beginning::AlreadyCommitted { started_at: found.header.started_at });
-            }
-            return start(session, &place, terms, store).map(Box::new).map(Beginning::Run);
-        }
-    }
-    match (found, args.resume) {
-        (Some(earlier), true) => {
-            check_terms(&earlier, &terms)?;
-            let journal = place.go_on(&earlier, boot_id()).map_err(|error| failed(&error))?;
-            let begun = Begun { journal, header: earlier.header.clone(), earlier: Some(earlier) };
-            Ok(Beginning::Run(Box::new(begun)))
-        }
-        (None, true) => {
-            Err(Problem::new(Exit::UsageOrCap, format!("there is no run of `{}` to resume", terms.task_class))
-                .hint("leave out --resume to start one"))
-        }
-        (found, false) => {
-            if let Some(found) = found {
-                let aside = place.set_aside(&found.header.started_at.basic()).map_err(|error| failed(&error))?;
-                abandoned(&found, &aside);
-            }
-            start(session, &place, terms, store).map(Box::new).map(Beginning::Run)
-        }
-    }
-}
-
-fn start(session: &Session<'_>, place: &JournalPlace, terms: RunTerms, store: &OpenStore) -> Result<Begun, Problem> {
-    let mark = RunMark::new()
-        .map_err(|error| Problem::new(Exit::HarnessError, "no random number for the run").caused_by(&error))?;
-    let started_marker = if terms.shard.is_some() { None } else { Some(store.announce(session)?) };
-    let header = Header::new(terms, mark, session.now, started_marker);
-    let journal =
-        place.create(header.clone(), boot_id()).map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
-    Ok(Begun { journal, header, earlier: None })
-}
-
-fn check_terms(earlier: &JournalContents, terms: &RunTerms) -> Result<(), Problem> {
-    let differences = earlier.header.terms.differences(terms);
-    if differences.is_empty() {
-        return Ok(());
-    }
-    let what =
-        format!("the run of {} cannot be resumed as this one: {}", earlier.header.started_at, differences.join("; "));
-    Err(Problem::new(Exit::UsageOrCap, what)
-        .hint("resume with the flags and the bench of that run, or leave out --resume to start another"))
-}
-
-fn abandoned(found: &JournalContents, aside: &Path) {
-    let (done, selected) = (found.finished.len(), found.header.terms.cases.len());
-    say(&format!(
-        "warning: the run of {} was not resumed: {done} of its {selected} cases were paid for, and are kept in `{}`",
-        found.header.started_at,
-        aside.display()
-    ));
+pub(super) fn random_mark() -> Result<RunMark, Problem> {
+    RunMark::new().map_err(|error| Problem::new(Exit::HarnessError, "no random number for the run").caused_by(&error))
 }
 
 /// Tells a person something before the run has begun.
-fn say(text: &str) {
+pub(super) fn say(text: &str) {
     // With stderr gone there is nobody left to tell.
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,6 +1,7 @@
 //! `eval-host run`: load → read and digest → answer → score → admit → aggregate → chain → report.
 
 mod args;
+mod beginning;
 mod dry_run;
 mod live;
 mod session;
@@ -24,10 +25,10 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
         return Err(Problem::new(Exit::UsageOrCap, "--live is refused because the variable CI is set")
             .hint("replay cassettes, or say that CI may spend money with --allow-live-in-ci"));
     }
-    // As early as can be: what others spend from here on counts against this run.
+    let bench = open_bench(&args.places, &args.task_class)?;
+    // As soon as it is certain that there is such a bench: what others spend from here on counts against this run.
     let spends = args.live.live && !args.selection.dry_run;
     let queue = spends.then(|| RunLockQueue::join(&args.places.bench_root, &args.task_class));
-    let bench = open_bench(&args.places, &args.task_class)?;
     let input_root = super::open_input_root(args.input_root.as_deref())?;
     let session = Session {
         bench: &bench,
@@ -50,12 +51,13 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
 fn replay(session: &Session<'_>, args: &RunArgs) -> Result<Exit, Problem> {
     let source = cassette_source(args.cassettes.cassettes.as_deref())?;
     let answers = AnswerSource::Cassettes { source, strict: args.cassettes.strict_cassettes };
+    let rubric = session.prepare_rubric()?;
     if session.chosen.shard.is_some() {
-        let header = BundleHeader::new(session.terms(None), None, session.now, 0.0);
-        return Ok(session.bundle(answers, header)?);
+        let header = BundleHeader::new(session.terms(None), session.now);
+        return Ok(session.bundle(&rubric, answers, header)?);
     }
     let store = OpenStore::open(&args.places, args.trust)?;
-    Ok(session.evaluate(answers, None, session.now, &store)?)
+    Ok(session.evaluate(&rubric, answers, None, session.now, &store)?)
 }
 
 fn cassette_source(folder: Option<&Path>) -> Result<CassetteSource, Problem> {

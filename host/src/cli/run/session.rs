@@ -13,19 +13,20 @@ use super::super::problem::Problem;
 use super::super::{LOCK_PATIENCE, Places, surroundings};
 use super::args::{OutputArgs, SelectionArgs};
 use crate::bench::{Bench, load_bench};
+use crate::chain::Link;
 use crate::evaluation::{EvaluateError, LiveFacts, RunSetting, answer_shard, evaluate};
 use crate::event::{Event, Reporter as _};
 use crate::ids::{Digest, TaskClassName};
 use crate::journal::{LiveTerms, RunTerms};
 use crate::live_run::LiveRunError;
 use crate::output::{JsonLines, People, junit, markdown};
-use crate::pipeline::{AnswerSource, Plan};
+use crate::pipeline::{AnswerSource, CasesDone, Plan};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use crate::report::{BenchRunReport, CaseResult};
+use crate::report::{BenchRunReport, CaseResult, Report};
 use crate::sandbox::PreparedRubric;
 use crate::score::{BenchScore, OutcomeClass};
 use crate::select::{Shard, Wanted};
-use crate::shard::{BundleHeader, BundleWriter};
+use crate::shard::{Announcement, BundleHeader, BundleWriter};
 use crate::stage::{InputRoot, stage};
 use crate::store::{AppendError, Evidence as _, NotCommitted, Receipt, StoreWriter};
 use crate::utc::UtcMillis;
@@ -126,6 +127,11 @@ impl Session<'_> {
         }
     }
 
+    fn people(&self) -> People<io::Stderr> {
+        let style = surroundings::style(self.output.quiet);
+        People::new(io::stderr(), style, surroundings::stopwatch(), self.places.as_flags())
+    }
+
     pub(in crate::cli) fn prepare_rubric(&self) -> Result<PreparedRubric, Problem> {
         let sandbox = surroundings::sandbox(self.concurrency)?;
         let rubric = sandbox.load(&self.bench.rubric).map_err(|error| {
@@ -138,6 +144,7 @@ impl Session<'_> {
     /// Scores the answers and commits the record.
     pub(in crate::cli) fn evaluate(
         &self,
+        rubric: &PreparedRubric,
         answers: AnswerSource<'_>,
         live: Option<LiveFacts>,
         started_at: UtcMillis,
@@ -149,9 +156,8 @@ impl Session<'_> {
             bench_git_commit: surroundings::git_commit(self.bench.folder.path()),
             live,
         };
-        let rubric = self.prepare_rubric()?;
         let mut json_lines = JsonLines::new(io::stdout());
-        let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
+        let mut people = self.people();
         let mut emit = |event: &Event<'_>| {
             people.make_room();
             json_lines.event(event);
@@ -161,7 +167,7 @@ impl Session<'_> {
         let clock = || surroundings::now().unwrap_or(self.now);
         let known = &store.verified.snapshot;
         let (report, receipt) =
-            evaluate(&self.plan(answers), &setting, &rubric, &store.store, known, &clock, &mut emit)?;
+            evaluate(&self.plan(answers), &setting, rubric, &store.store, known, &clock, &mut emit)?;
         store.remember(&receipt).map_err(RunFailure::AfterCommit)?;
         self.write_reports(&report, store, &receipt).map_err(RunFailure::AfterCommit)?;
         match json_lines.finish() {
@@ -193,8 +199,12 @@ impl Session<'_> {
     }
 
     /// Answers the cases of a shard and writes their bundle. They are scored too, for whoever watches; nothing is chained.
-    pub(in crate::cli) fn bundle(&self, answers: AnswerSource<'_>, header: BundleHeader) -> Result<Exit, RunFailure> {
-        let rubric = self.prepare_rubric()?;
+    pub(in crate::cli) fn bundle(
+        &self,
+        rubric: &PreparedRubric,
+        answers: AnswerSource<'_>,
+        header: BundleHeader,
+    ) -> Result<Exit, RunFailure> {
         let path = self.bundle_path();
         let not_written = |error: io::Error| {
             let what = format!("the bundle `{}` could not be written", path.display());
@@ -202,7 +212,7 @@ impl Session<'_> {
         };
         let mut bundle = BundleWriter::create(&path, header).map_err(not_written)?;
         let mut json_lines = JsonLines::new(io::stdout());
-        let mut people = People::new(io::stderr(), surroundings::style(self.output.quiet), surroundings::stopwatch());
+        let mut people = self.people();
         let mut emit = |event: &Event<'_>| {
             people.make_room();
             json_lines.event(event);
@@ -211,12 +221,12 @@ impl Session<'_> {
                 bundle.add(answer);
             }
         };
-        answer_shard(&self.plan(answers), &rubric, &mut emit)?;
+        let done = answer_shard(&self.plan(answers), rubric, &mut emit)?;
         let path = bundle.finish().map_err(not_written)?.display().to_string();
         let written = Event::Bundled { path: &path };
         json_lines.event(&written);
         people.event(&written);
-        json_lines.finish().map(|()| Exit::Ok).map_err(|error| {
+        json_lines.finish().map(|()| exit_of_shard(&done)).map_err(|error| {
             let what = "the bundle was written, but the report of it could not be written to stdout";
             RunFailure::AfterCommit(Problem::new(Exit::HarnessError, what).caused_by(&error))
         })
@@ -269,17 +279,57 @@ impl OpenStore {
             .hint("keep the store as it is for whoever investigates; start another with --out"))
     }
 
-    /// Says before the first case that a live run begins, so that nobody can report only the best of ten.
-    pub(in crate::cli) fn announce(&self, session: &Session<'_>) -> Result<Digest, Problem> {
-        let cases = session.chosen.names().len() as u64;
-        self.store
-            .announce(&session.bench.registration.task_class, session.now, cases)
-            .map_err(|error| Problem::new(Exit::HarnessError, "the run could not be announced").caused_by(&error))
+    /// Says before the first case that a live run begins, so that nobody can report only the best of ten. It is remembered
+    /// outside of the store at once, so that nobody can take it back either. `shards` are the announcements of the shards
+    /// that the run is put together from.
+    pub(in crate::cli) fn announce(&self, session: &Session<'_>, shards: &[Digest]) -> Result<Digest, Problem> {
+        let failed = |error: &dyn std::error::Error| {
+            Problem::new(Exit::HarnessError, "the run could not be announced").caused_by(error)
+        };
+        let (task_class, cases) = (&session.bench.registration.task_class, session.chosen.names().len() as u64);
+        let marker = self.store.announce(task_class, session.now, cases, shards).map_err(|error| failed(&error))?;
+        // Counted again: another run may have been announced since the store was verified.
+        let (markers, _) = self.store.reader().started().map_err(|error| failed(&error))?;
+        let mut started = BTreeMap::new();
+        for other in markers {
+            *started.entry(other.marker.task_class).or_default() += 1;
+        }
+        self.recollection.announced(&self.verified, &started)?;
+        Ok(marker)
+    }
+
+    /// Where and how a run was announced in this store.
+    pub(in crate::cli) fn announcement(&self, marker: Digest) -> Announcement {
+        Announcement { store_id: self.verified.store_id, marker }
+    }
+
+    /// The announcements among these that were made in this store. They must be there: none is ever removed.
+    pub(in crate::cli) fn own(&self, announcements: &[Announcement]) -> Result<Vec<Digest>, Problem> {
+        let failed = |error| Problem::new(Exit::HarnessError, "the store cannot be read").caused_by(&error);
+        let (markers, _) = self.store.reader().started().map_err(failed)?;
+        let ours = announcements.iter().filter(|announcement| announcement.store_id == self.verified.store_id);
+        let ours: Vec<_> = ours.map(|announcement| announcement.marker).collect();
+        match ours.iter().find(|ours| markers.iter().all(|started| started.digest != **ours)) {
+            None => Ok(ours),
+            Some(gone) => {
+                let what = format!("the marker `{gone}`, which announced one of the shards in this store, is gone");
+                Err(Problem::new(Exit::EvidenceBroken, what))
+            }
+        }
     }
 
     /// Whether no record names this announcement of a run.
     pub(in crate::cli) fn is_unfinished(&self, marker: Digest) -> bool {
         self.verified.unfinished.iter().any(|started| started.digest == marker)
+    }
+
+    /// How the run ended whose record names this announcement.
+    pub(in crate::cli) fn exit_of_run(&self, task_class: &TaskClassName, marker: Digest) -> Option<Exit> {
+        let of_class = self.verified.links.iter().rev().filter(|((class, _), _)| class == task_class);
+        let read = |link: &Link| self.store.reader().record(link.file_name().as_str()).ok();
+        let mut records = of_class.filter_map(|(_, link)| RecordedRun::read(&read(link)?).ok());
+        let (record, _) = records.find(|(record, _)| record.started_marker == Some(marker))?;
+        Some(exit_of(&record.report))
     }
 
     /// Remembers the record that was just committed as the newest one.
@@ -336,8 +386,20 @@ impl From<RunFailure> for Problem {
     }
 }
 
+/// The exit code of a shard whose bundle is written. Whether its answers are good enough is for the whole run to say.
+fn exit_of_shard(done: &CasesDone) -> Exit {
+    let is_there = |class| done.finished.iter().any(|case| case.result.outcome == class);
+    if !done.load_errors.is_empty() || is_there(OutcomeClass::HarnessFault) {
+        Exit::HarnessError
+    } else if is_there(OutcomeClass::Skipped) {
+        Exit::UsageOrCap
+    } else {
+        Exit::Ok
+    }
+}
+
 /// The exit code of a run whose record is committed.
-fn exit_of(report: &BenchRunReport) -> Exit {
+fn exit_of<S>(report: &Report<S>) -> Exit {
     let count = |class| report.outcomes.get(&class).copied().unwrap_or(0);
     if report.had_load_errors || count(OutcomeClass::HarnessFault) > 0 {
         Exit::HarnessError

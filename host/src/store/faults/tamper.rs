@@ -34,7 +34,7 @@ impl Scene {
             append(&store, name, label).expect("committed");
         }
         let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");
-        open(&store).announce(&class("a"), started_at, 2).expect("announced");
+        open(&store).announce(&class("a"), started_at, 2, &[]).expect("announced");
         let last_seen = LastSeenFile::open(&temp.path().join("state"), &store, PATIENCE).expect("it opens");
         let scene = |checkpoint| Self { temp, store, last_seen, checkpoint };
         let nothing = Checkpoint::new(StoreId::from_bytes([0; 16]), crate::chain::Heads::default());

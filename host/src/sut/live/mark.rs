@@ -13,7 +13,8 @@ use crate::ids::CaseId;
 /// The variable that carries a case's mark.
 pub(crate) const MARK_VARIABLE: &str = "EVAL_HOST_MARK";
 
-/// What marks all processes of one run: 32 hexadecimal digits of the kernel's randomness.
+/// What marks all processes of one run, and all that one host process started for it: 32 hexadecimal digits of the kernel's
+/// randomness each. A run has the same mark when it is resumed; a host process has one of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct RunMark(String);
@@ -25,9 +26,9 @@ impl RunMark {
         Ok(Self(format!("{:032x}", u128::from_be_bytes(bytes))))
     }
 
-    /// The mark of the processes of one case.
-    pub(crate) fn of_case(&self, case_id: &CaseId) -> CaseMark {
-        CaseMark(format!("{}.{case_id}", self.0))
+    /// The mark of the processes that a host starts for one case.
+    pub(crate) fn of_case(&self, case_id: &CaseId, host: &Self) -> CaseMark {
+        CaseMark(format!("{}.{case_id}.{host}", self.0))
     }
 }
 
@@ -64,6 +65,7 @@ impl CaseMark {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Marked<'a> {
     Run(&'a RunMark),
+    Host(&'a RunMark),
     Case(&'a CaseMark),
 }
 
@@ -80,6 +82,7 @@ impl Marked<'_> {
     fn matches(&self, value: &[u8]) -> bool {
         match self {
             Self::Run(RunMark(mark)) => value.strip_prefix(mark.as_bytes()).is_some_and(|rest| rest.starts_with(b".")),
+            Self::Host(RunMark(mark)) => value.strip_suffix(mark.as_bytes()).is_some_and(|rest| rest.ends_with(b".")),
             Self::Case(CaseMark(mark)) => value == mark.as_bytes(),
         }
     }
@@ -92,11 +95,17 @@ mod tests {
     #[test]
     fn a_mark_is_found_whole_and_only_as_the_value_of_its_variable() {
         let run = RunMark::new().expect("randomness");
-        let case = run.of_case(&"001-a".parse().expect("a case id"));
+        let (host, other_host) = (RunMark::new().expect("randomness"), RunMark::new().expect("randomness"));
+        let case = run.of_case(&"001-a".parse().expect("a case id"), &host);
         let environment = format!("PATH=/bin\0{MARK_VARIABLE}={}\0HOME=/", case.as_str());
         assert!(Marked::Run(&run).is_in(environment.as_bytes()));
         assert!(Marked::Case(&case).is_in(environment.as_bytes()));
-        let other = run.of_case(&"001-ab".parse().expect("a case id"));
+        assert!(Marked::Host(&host).is_in(environment.as_bytes()));
+        assert!(
+            !Marked::Host(&other_host).is_in(environment.as_bytes())
+                && !Marked::Host(&run).is_in(environment.as_bytes())
+        );
+        let other = run.of_case(&"001-ab".parse().expect("a case id"), &host);
         assert!(!Marked::Case(&other).is_in(environment.as_bytes()));
         assert!(!Marked::Run(&RunMark::new().expect("randomness")).is_in(environment.as_bytes()));
         assert!(!Marked::Run(&run).is_in(format!("OTHER={MARK_VARIABLE}={}", case.as_str()).as_bytes()));

@@ -5,6 +5,7 @@
 //! cost or what is charged when nobody knows: see [`crate::cost`].
 
 mod changes;
+mod family;
 mod mark;
 mod process;
 mod processes;
@@ -21,13 +22,15 @@ use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use family::Family;
 pub(crate) use mark::{Marked, RunMark};
 pub(crate) use processes::{GroupIdentity, boot_id, end_group_with_living_leader, end_marked};
 pub(crate) use response::ReportedCost;
 pub(crate) use stop::Stop;
-pub(crate) use workspace::{WorkspaceError, remove_leftovers};
+pub(crate) use workspace::{Leftover, WorkspaceError, remove_leftovers};
 
 use self::process::{Ended, Ending, Invocation};
 use self::response::{Response, fault};
@@ -62,6 +65,9 @@ pub(crate) struct LiveSut {
     /// Where workspaces are made.
     pub(crate) scratch: PathBuf,
     pub(crate) mark: RunMark,
+    /// Marks what this process starts, and no other that goes on with the run.
+    pub(crate) host: RunMark,
+    pub(crate) family: Arc<Family>,
 }
 
 /// How an agent's work on one case ended.
@@ -83,43 +89,58 @@ pub(crate) struct LiveAnswer {
     pub(crate) stderr: CapturedStream,
 }
 
-/// What ends a run, because the next case would meet it too.
+/// Why no agent can be started: the machine's trouble, which the next case would meet too.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LiveError<E> {
-    #[error("no agent can be run")]
-    Workspace(#[source] WorkspaceError),
-    #[error("no agent can be run: the runtime does not start")]
+pub(crate) enum PrepareError {
+    #[error(transparent)]
+    Workspace(WorkspaceError),
+    #[error("the runtime does not start")]
     Runtime(#[source] io::Error),
-    #[error("what was started could not be written down")]
-    Started(E),
+}
+
+/// All that an agent needs before it can be started.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    workspace: Workspace,
+    runtime: tokio::runtime::Runtime,
 }
 
 impl LiveSut {
-    /// Runs the agent for one case. `started` is told the agent's process group before the agent is told anything.
+    /// Makes what the agent needs for one case. Nothing is started and nothing can be spent yet.
+    pub(crate) fn prepare(&self, staged: &StagedCase) -> Result<Prepared, PrepareError> {
+        let workspace = Workspace::create(&self.scratch, &self.mark, &staged.files).map_err(PrepareError::Workspace)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Ok(Prepared { workspace, runtime: runtime.map_err(PrepareError::Runtime)? })
+    }
+
+    /// Runs the agent for one case. `started` is told the agent's process group before the agent is told anything; its error
+    /// is the only one, and ends the agent.
     pub(crate) fn answer<E>(
         &self,
         staged: &StagedCase,
+        prepared: Prepared,
         budget_usd: f64,
         stop: &Stop,
         started: impl FnOnce(&GroupIdentity) -> Result<(), E>,
-    ) -> Result<LiveEnd, LiveError<E>> {
-        let workspace = Workspace::create(&self.scratch, &self.mark, &staged.files).map_err(LiveError::Workspace)?;
+    ) -> Result<LiveEnd, E> {
+        let Prepared { workspace, runtime } = prepared;
         let directory = workspace.path();
         let invocation = Invocation {
             command: &self.command,
             environment: &self.environment_for(&workspace),
             directory: &directory,
+            folder: &workspace.folder(),
             request: &request::request(&staged.case, &directory, budget_usd),
-            mark: &self.mark.of_case(&staged.case.case_id),
+            mark: &self.mark.of_case(&staged.case.case_id, &self.host),
             time: self.timeout,
             most_stdout: MOST_OUTPUT,
             most_stderr: MOST_STDERR,
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(LiveError::Runtime)?;
+        let _member = self.family.enter();
         let ended = runtime.block_on(process::run(&invocation, stop, started));
         // An agent that the kernel cannot end must not keep the run from its end.
         runtime.shutdown_background();
-        Ok(self.judge(ended.map_err(LiveError::Started)?, &workspace, staged))
+        Ok(self.judge(ended?, &workspace, staged))
     }
 
     fn environment_for(&self, workspace: &Workspace) -> BTreeMap<OsString, OsString> {

@@ -33,6 +33,8 @@ pub(super) struct Invocation<'a> {
     /// The whole environment but for the mark.
     pub(super) environment: &'a BTreeMap<OsString, OsString>,
     pub(super) directory: &'a Path,
+    /// The folder of the case, in which nobody but its processes works.
+    pub(super) folder: &'a Path,
     pub(super) request: &'a [u8],
     pub(super) mark: &'a CaseMark,
     pub(super) time: Duration,
@@ -75,7 +77,7 @@ pub(super) async fn run<E>(
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     let leader = leader.expect("a child that was not waited for has a process id");
     if let Err(error) = started(&GroupIdentity::of(leader)) {
-        end_and_reap(&mut child, leader, invocation.mark).await;
+        end_and_reap(&mut child, leader, invocation).await;
         return Err(error);
     }
     let feeding = feed(child.stdin.take(), invocation.request.to_vec());
@@ -83,7 +85,7 @@ pub(super) async fn run<E>(
     let stderr = Collected::new(child.stderr.take(), Tail::new(invocation.most_stderr));
     let why = first_of(exit_of(leader), stdout.overflow(), stop, invocation.time).await;
     let duration = began.elapsed();
-    let status = end_and_reap(&mut child, leader, invocation.mark).await;
+    let status = end_and_reap(&mut child, leader, invocation).await;
     feeding.abort();
     let (stdout, stderr) = (stdout.finish(ENDING).await, stderr.finish(ENDING).await);
     let ending = match (why, status) {
@@ -165,7 +167,7 @@ async fn first_of(
 }
 
 /// Ends the whole group and whatever has left it, and only then lets go of the leader's process id.
-async fn end_and_reap(child: &mut Child, leader: Pid, mark: &CaseMark) -> Option<ExitStatus> {
-    end_own(leader, Marked::Case(mark));
+async fn end_and_reap(child: &mut Child, leader: Pid, invocation: &Invocation<'_>) -> Option<ExitStatus> {
+    end_own(leader, Marked::Case(invocation.mark), invocation.folder);
     timeout(ENDING, child.wait()).await.ok().and_then(Result::ok)
 }

@@ -1,4 +1,5 @@
-//! Ending processes that are certainly ours: a group whose leader has not been reaped, and everything that carries our mark.
+//! Ending processes that are certainly ours: a group whose leader has not been reaped, everything that carries our mark, and
+//! what was born below us and has lost its parents.
 //!
 //! Nothing here signals a number alone. A process is pinned by a descriptor before it is looked at, so what was checked is
 //! what is signalled; a group is signalled only while one of its members is known, because a group's number is not given
@@ -7,11 +8,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, pidfd_send_signal, waitid,
+};
 use serde::{Deserialize, Serialize};
 
 use super::mark::Marked;
@@ -48,13 +52,34 @@ pub(crate) fn boot_id() -> String {
 }
 
 /// Ends the group of a leader that this process started and has not reaped yet, so that its number cannot be anybody
-/// else's, and every process that carries the mark; returns when none of them lives.
-pub(super) fn end_own(leader: Pid, marked: Marked<'_>) {
+/// else's, every process that carries the mark, and every orphan that works in the case's folder; returns when none of them
+/// lives.
+pub(super) fn end_own(leader: Pid, marked: Marked<'_>, folder: &Path) {
     // The group may be gone already, and a member that changed its user cannot be signalled: there is nothing to do about
     // either.
     let _ = kill_process_group(leader, Signal::KILL);
     let group = leader.as_raw_nonzero().get();
-    end_living(|pid| is_living_member(pid, group) || is_marked(pid, marked));
+    end_living(|pid| is_living_member(pid, group) || is_marked(pid, marked) || is_orphan_in(pid, folder));
+}
+
+/// Ends every child of this process but for one, and reaps it. The caller knows that none of them is anybody's but an
+/// orphan of an agent that is gone.
+pub(super) fn end_children(spared: Option<Pid>) {
+    let spared = spared.map(|pid| pid.as_raw_nonzero().get());
+    let is_orphan = |pid: i32| Some(pid) != spared && Stat::read(pid).is_some_and(|stat| stat.is_child());
+    for _ in 0..MOST_ROUNDS {
+        let children: Vec<_> = all_pids().into_iter().filter(|pid| is_orphan(*pid)).collect();
+        if children.is_empty() {
+            break;
+        }
+        for pid in children {
+            PinnedProcess::pin(pid, is_orphan).iter().for_each(PinnedProcess::end);
+            // One that is not gone yet is met again in the next round.
+            let _ =
+                Pid::from_raw(pid).map(|pid| waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG));
+        }
+        thread::sleep(BETWEEN_ROUNDS);
+    }
 }
 
 /// Ends every process that carries the mark, and with each the group it is in. Returns how many were found.
@@ -82,6 +107,13 @@ fn end_living(is_ours: impl Fn(i32) -> bool) -> usize {
 
 fn is_living_member(pid: i32, group: i32) -> bool {
     Stat::read(pid).is_some_and(|stat| stat.group == group && !stat.is_dead)
+}
+
+/// Whether a process was left to us by its parents and works below the folder. Anybody may work there who likes to; only
+/// descendants of ours are left to us.
+fn is_orphan_in(pid: i32, folder: &Path) -> bool {
+    Stat::read(pid).is_some_and(|stat| stat.is_child() && !stat.is_dead)
+        && fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|directory| directory.starts_with(folder))
 }
 
 fn is_marked(pid: i32, marked: Marked<'_>) -> bool {
@@ -136,11 +168,17 @@ fn all_pids() -> Vec<i32> {
 /// The fields of `/proc/<pid>/stat` that are needed here.
 struct Stat {
     is_dead: bool,
+    parent: i32,
     group: i32,
     started: u64,
 }
 
 impl Stat {
+    /// Whether it is a child of this process, born or adopted.
+    fn is_child(&self) -> bool {
+        self.parent == rustix::process::getpid().as_raw_nonzero().get()
+    }
+
     fn read(pid: i32) -> Option<Self> {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
@@ -151,6 +189,7 @@ impl Stat {
         let fields: Vec<_> = rest.split_ascii_whitespace().collect();
         Some(Self {
             is_dead: matches!(*fields.first()?, "Z" | "X"),
+            parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
             started: fields.get(19)?.parse().ok()?,
         })
@@ -169,7 +208,7 @@ mod tests {
     fn a_process_name_with_parentheses_does_not_shift_the_fields() {
         let text = "7 (a) S (b) S 1 42 42 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 98765 0 0";
         let stat = Stat::parse(text).expect("a stat line");
-        assert_eq!((stat.group, stat.started, stat.is_dead), (42, 98765, false));
+        assert_eq!((stat.parent, stat.group, stat.started, stat.is_dead), (1, 42, 98765, false));
         assert!(Stat::parse("7 (a").is_none());
     }
 
@@ -192,8 +231,9 @@ mod tests {
     fn what_carries_the_mark_is_ended_and_nothing_else() {
         let (ours, theirs) = (RunMark::new().expect("randomness"), RunMark::new().expect("randomness"));
         let case = "001-a".parse().expect("a case id");
-        let marked =
-            |mark: &RunMark| waiting(shell("echo started; read line").env(MARK_VARIABLE, mark.of_case(&case).as_str()));
+        let marked = |mark: &RunMark| {
+            waiting(shell("echo started; read line").env(MARK_VARIABLE, mark.of_case(&case, mark).as_str()))
+        };
         let (mut our_child, mut their_child) = (marked(&ours), marked(&theirs));
         assert_eq!(end_marked(Marked::Run(&ours)), 1);
         assert_eq!(our_child.wait().expect("it ended").signal(), Some(Signal::KILL.as_raw()));

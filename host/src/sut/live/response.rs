@@ -6,6 +6,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::cost::{MOST_DOLLARS, is_possible_cost};
 use crate::json;
 use crate::score::CaseFault;
 use crate::sut::HarnessErrorKind;
@@ -13,7 +14,7 @@ use crate::sut::HarnessErrorKind;
 /// What an agent says a case cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ReportedCost {
-    /// Finite and not negative.
+    /// Not negative, and no more than a case can cost.
     Known(f64),
     Unknown,
 }
@@ -98,6 +99,9 @@ fn parse_cost(text: Option<&str>) -> Result<f64, CaseFault> {
         Some(Err(_)) => impossible("the cost is not a number".to_owned()),
         Some(Ok(cost)) if !cost.is_finite() => impossible("the cost is not finite".to_owned()),
         Some(Ok(cost)) if cost < 0.0 => impossible(format!("the cost is negative, {cost}")),
+        Some(Ok(cost)) if !is_possible_cost(cost) => {
+            impossible(format!("the cost is more than {MOST_DOLLARS} dollars"))
+        }
         // -0.0 is a cost of nothing.
         Some(Ok(cost)) => Ok(cost + 0.0),
     }
@@ -133,6 +137,11 @@ mod tests {
             (r#"{"output":{}}"#, "harness_error: missing_cost: the answer does not say what it cost", unknown),
             (r#"{"output":{},"cost_usd":-0.5}"#, "harness_error: impossible_cost: the cost is negative, -0.5", unknown),
             (r#"{"output":{},"cost_usd":1e999}"#, "harness_error: impossible_cost: the cost is not finite", unknown),
+            (
+                r#"{"output":{},"cost_usd":1.7e308}"#,
+                "harness_error: impossible_cost: the cost is more than 1000000 dollars",
+                unknown,
+            ),
             (r#"{"output":{},"cost_usd":"0"}"#, "harness_error: impossible_cost: the cost is not a number", unknown),
         ] {
             assert_eq!(parsed(text), (expected.to_owned(), cost), "{text}");

@@ -22,6 +22,8 @@ fn agent(script: &str) -> Bench {
         timeout: Duration::from_secs(60),
         scratch: scratch.path().to_owned(),
         mark: RunMark::new().expect("randomness"),
+        host: RunMark::new().expect("randomness"),
+        family: Arc::default(),
     };
     Bench { scratch, sut }
 }
@@ -42,7 +44,12 @@ fn staged() -> StagedCase {
 impl Bench {
     fn end(&self) -> LiveEnd {
         let never_fails = |_: &GroupIdentity| Ok::<_, Infallible>(());
-        self.sut.answer(&staged(), 0.5, &Stop::new(), never_fails).expect("the machine is fine")
+        let Ok(end) = self.sut.answer(&staged(), self.prepared(), 0.5, &Stop::new(), never_fails);
+        end
+    }
+
+    fn prepared(&self) -> Prepared {
+        self.sut.prepare(&staged()).expect("the machine is fine")
     }
 
     #[track_caller]
@@ -126,8 +133,8 @@ fn an_agent_that_hangs_is_ended_with_its_grandchildren() {
         group.set(Some(identity.group));
         Ok::<_, Infallible>(())
     };
-    let end = bench.sut.answer(&staged(), 0.5, &Stop::new(), started).expect("the machine is fine");
-    let LiveEnd::Answered(answer) = end else { panic!("it ran out of time") };
+    let end = bench.sut.answer(&staged(), bench.prepared(), 0.5, &Stop::new(), started);
+    let Ok(LiveEnd::Answered(answer)) = end else { panic!("it ran out of time") };
     assert_eq!(answer.output, Err(CaseFault::SutTimeout));
     assert_eq!(answer.cost, ReportedCost::Unknown);
     assert_eq!(bench.survivors(), 0);
@@ -181,7 +188,8 @@ fn a_running_agent_is_stopped_when_asked() {
     let (tell, told) = mpsc::channel();
     thread::scope(|scope| {
         let running = scope.spawn(|| {
-            bench.sut.answer(&staged(), 0.5, &stop, |identity| tell.send(identity.group)).expect("the machine is fine")
+            let started = |identity: &GroupIdentity| tell.send(identity.group);
+            bench.sut.answer(&staged(), bench.prepared(), 0.5, &stop, started).expect("somebody listens")
         });
         told.recv().expect("it was started");
         stop.request();
@@ -193,8 +201,8 @@ fn a_running_agent_is_stopped_when_asked() {
 #[test]
 fn an_agent_that_could_not_be_written_down_is_told_nothing_and_ended() {
     let bench = agent("read request; echo told > $HOME/told; sleep 1000");
-    let result = bench.sut.answer(&staged(), 0.5, &Stop::new(), |_| Err("disk full"));
-    assert!(matches!(result, Err(LiveError::Started("disk full"))), "{result:?}");
+    let result = bench.sut.answer(&staged(), bench.prepared(), 0.5, &Stop::new(), |_| Err("disk full"));
+    assert_eq!(result, Err("disk full"));
     assert_eq!(bench.survivors(), 0);
     assert_eq!(fs::read_dir(bench.scratch.path()).expect("a folder").count(), 0);
 }
