@@ -1,3 +1,5 @@
+//! Tests of the journal: what a crash may leave of it, and what is read back.
+
 use super::contents::InFlight;
 use super::*;
 use crate::contract::{CapturedStream, Meter};

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::evidence::{Recollection, TrustArgs};
 use super::super::exit::Exit;
+use super::super::printer::Printer;
 use super::super::problem::Problem;
 use super::super::{LOCK_PATIENCE, Places, surroundings};
 use super::args::{OutputArgs, SelectionArgs};
@@ -255,6 +256,14 @@ pub(in crate::cli) struct OpenStore {
     recollection: Recollection,
 }
 
+/// What is worth knowing of a store with records in it; a new one has nothing to tell.
+fn tell_notes(verified: &Verification) {
+    let mut printer = Printer::stdio();
+    for note in verified.notes.iter().filter(|_| !verified.links.is_empty()) {
+        printer.tell(&format!("note: {note}"));
+    }
+}
+
 impl OpenStore {
     /// Opens the store, finishes what a crash left in it, and checks it before anything is run: a broken chain is not
     /// continued.
@@ -270,6 +279,7 @@ impl OpenStore {
         let verified = verify_store(store.reader(), recollection.checks(), &mut |_, _| {})
             .map_err(|error| Problem::new(Exit::HarnessError, "the store cannot be read").caused_by(&error))?;
         if verified.is_sound() {
+            tell_notes(&verified);
             return Ok(Self { store, verified, recollection });
         }
         let findings: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
