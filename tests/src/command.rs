@@ -49,9 +49,25 @@ impl Eval {
     /// Runs lines of shell first, such as `umask 0`, in the process that then becomes eval-host.
     #[must_use]
     pub fn after(self, shell: &str) -> Self {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", &format!("{shell}\nexec \"$0\" \"$@\"")]);
-        command.arg(self.command.get_program()).args(self.command.get_args()).stdin(Stdio::null()).env_clear();
+        self.wrapped("/bin/sh", &["-c", &format!("{shell}\nexec \"$0\" \"$@\"")])
+    }
+
+    /// Lets a hang-up and Ctrl-\ do what they usually do, also where the tests themselves were told to ignore them: a shell
+    /// cannot take that back.
+    #[must_use]
+    pub fn with_default_signals(self) -> Self {
+        self.wrapped("env", &["--default-signal=HUP,QUIT"])
+    }
+
+    /// The same command line behind another program that becomes it.
+    fn wrapped(self, program: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .arg(self.command.get_program())
+            .args(self.command.get_args())
+            .stdin(Stdio::null())
+            .env_clear();
         command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.current_dir(self.command.get_current_dir().unwrap_or(Path::new(".")));
         Self { command }

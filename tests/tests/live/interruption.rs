@@ -49,7 +49,7 @@ fn twice_stops_now() {
 fn a_terminal_that_is_gone_and_its_relatives_stop_too() {
     for signal in ["HUP", "QUIT", "TERM"] {
         let desk = desk();
-        let mut run = Running::start(desk.live(4, ["-j", "2"]));
+        let mut run = Running::start(desk.live(4, ["-j", "2"]).with_default_signals());
         until("two agents start", || desk.lines("paid").len() == 2);
         run.signal(signal);
         run.says("stopping");
