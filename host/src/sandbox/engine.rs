@@ -71,6 +71,8 @@ fn config(backend: Backend, cache: Option<Cache>) -> wasmtime::Result<Config> {
         .cranelift_opt_level(OptLevel::Speed)
         .max_wasm_stack(STACK_BYTES)
         .wasm_backtrace_max_frames(None)
+        // Nobody asks where in the component a trap was, and the answer takes memory.
+        .generate_address_map(false)
         .cache(cache);
     Ok(config)
 }
