@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit::Exit;
-use super::printer::Printer;
+use super::printer::{Printer, counted};
 use super::problem::Problem;
 use super::surroundings;
 use crate::fence::{Gap, GitFacts, fence as check_benches};
@@ -54,7 +54,7 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Problem> {
             Exit::Ok
         }
         count => {
-            printer.tell(&format!("{benches} benches, {count} gaps"));
+            printer.tell(&format!("{benches} benches, {}", counted(count as u64, "gap")));
             Exit::AnswerIsNo
         }
     };

@@ -9,6 +9,14 @@ use super::problem::Problem;
 use crate::output::Steadfast;
 use crate::score::Message;
 
+/// A number of things, in words that fit it.
+pub(super) fn counted(count: u64, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        count => format!("{count} {thing}s"),
+    }
+}
+
 pub(super) struct Printer {
     out: Steadfast<Stdout>,
     /// `None` where nothing is told to people.

@@ -10,7 +10,7 @@ use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
 use super::evidence::{Recollection, TrustArgs, exit_of, require_class};
 use super::exit::Exit;
-use super::printer::Printer;
+use super::printer::{Printer, counted};
 use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places, surroundings};
 use crate::bundle::Bundle;
@@ -243,7 +243,7 @@ struct ClassLine<'a> {
     task_class: &'a TaskClassName,
     records: u64,
     head: Option<String>,
-    unfinished: usize,
+    unfinished: u64,
 }
 
 #[derive(Serialize)]
@@ -269,7 +269,8 @@ fn report(
     }
     let classes = class_lines(verification);
     for class in &classes {
-        printer.tell(&format!("{}: {} records, {} unfinished runs", class.task_class, class.records, class.unfinished));
+        let (records, unfinished) = (counted(class.records, "record"), counted(class.unfinished, "unfinished run"));
+        printer.tell(&format!("{}: {records}, {unfinished}", class.task_class));
     }
     if let Some(replayed) = replayed {
         printer.tell(&told(replayed));
@@ -294,8 +295,10 @@ fn report(
 
 fn told(replayed: &Replay) -> String {
     let mut text = format!(
-        "replayed {} cases of {} records; {} more had nothing to replay",
-        replayed.replayed, replayed.records, replayed.nothing_to_replay
+        "replayed {} of {}; {} more had nothing to replay",
+        counted(replayed.replayed, "case"),
+        counted(replayed.records, "record"),
+        replayed.nothing_to_replay
     );
     if replayed.other_fuel > 0 {
         text += &format!("; {} used other fuel under this version of wasmtime", replayed.other_fuel);
@@ -305,7 +308,7 @@ fn told(replayed: &Replay) -> String {
 
 fn class_lines<'a>(verification: &'a Verification) -> Vec<ClassLine<'a>> {
     let unfinished = |class: &TaskClassName| {
-        verification.unfinished.iter().filter(|started| started.marker.task_class == *class).count()
+        verification.unfinished.iter().filter(|started| started.marker.task_class == *class).count() as u64
     };
     let line = |(task_class, summary): (&'a TaskClassName, &ClassSummary)| ClassLine {
         task_class,
