@@ -101,8 +101,7 @@ impl Opened {
         let store = StoreReader::open(&places.out, LOCK_PATIENCE).map_err(|error| failed(&error))?;
         let verification =
             verify_store(&store, recollection.checks(), &mut |_, _| {}).map_err(|error| failed(&error))?;
-        let mut printer = Printer::stdio();
-        verification.notes.iter().for_each(|note| printer.tell(&format!("note: {note}")));
+        Printer::stdio().notes(&verification.notes);
         Ok(Self { store, verification })
     }
 

@@ -8,6 +8,7 @@ use super::exit::Exit;
 use super::problem::Problem;
 use crate::output::Steadfast;
 use crate::score::Message;
+use crate::verify::Note;
 
 /// A number of things, in words that fit it.
 pub(super) fn counted(count: u64, thing: &str) -> String {
@@ -47,6 +48,13 @@ impl Printer {
     pub(super) fn tell(&mut self, line: &str) {
         if let Some(err) = &mut self.err {
             err.line(&Message(line).to_string());
+        }
+    }
+
+    /// What a verification found worth knowing.
+    pub(super) fn notes(&mut self, notes: &[Note]) {
+        for note in notes {
+            self.tell(&format!("note: {note}"));
         }
     }
 

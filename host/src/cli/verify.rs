@@ -261,9 +261,7 @@ fn report(
     only_json: bool,
 ) -> Result<Exit, Problem> {
     let mut printer = if only_json { Printer::stdout_only() } else { Printer::stdio() };
-    for note in &verification.notes {
-        printer.tell(&format!("note: {note}"));
-    }
+    printer.notes(&verification.notes);
     for finding in &verification.findings {
         printer.tell(&format!("{}: {finding}", finding.state()));
     }

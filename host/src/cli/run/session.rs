@@ -256,14 +256,6 @@ pub(in crate::cli) struct OpenStore {
     recollection: Recollection,
 }
 
-/// What is worth knowing of a store with records in it; a new one has nothing to tell.
-fn tell_notes(verified: &Verification) {
-    let mut printer = Printer::stdio();
-    for note in verified.notes.iter().filter(|_| !verified.links.is_empty()) {
-        printer.tell(&format!("note: {note}"));
-    }
-}
-
 impl OpenStore {
     /// Opens the store, finishes what a crash left in it, and checks it before anything is run: a broken chain is not
     /// continued.
@@ -279,7 +271,10 @@ impl OpenStore {
         let verified = verify_store(store.reader(), recollection.checks(), &mut |_, _| {})
             .map_err(|error| Problem::new(Exit::HarnessError, "the store cannot be read").caused_by(&error))?;
         if verified.is_sound() {
-            tell_notes(&verified);
+            // A store without records has nothing to tell.
+            if !verified.links.is_empty() {
+                Printer::stdio().notes(&verified.notes);
+            }
             return Ok(Self { store, verified, recollection });
         }
         let findings: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
