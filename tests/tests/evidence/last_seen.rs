@@ -100,3 +100,15 @@ fn the_log_and_a_record_are_shown_with_the_state_of_the_evidence() {
     assert!(show.stdout.contains("001-"), "{}", show.stdout);
     let _ended = workbench.eval(["show", "20261116T000000.000Z-00000000.json"]).run().expect_code(2);
 }
+
+#[test]
+fn a_run_that_continues_a_store_of_strangers_says_so() {
+    let workbench = workbench();
+    let cases = ["run", "--task-class=vuln-remediation", "--cases=001*"];
+    let first = workbench.eval(cases).run();
+    assert!(!first.stderr.contains("note: "), "a new store is nobody's: {}", first.stderr);
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    let second = workbench.eval(cases).run().expect_code(0);
+    assert!(second.stderr.contains("note: ") && second.stderr.contains("not seen before"), "{}", second.stderr);
+    assert!(!workbench.eval(cases).run().stderr.contains("note: "), "it is known now");
+}
