@@ -1,38 +1,11 @@
-//! eval-host scores code agents with sandboxed, deterministic rubrics and chains the evidence.
+//! The program: benches, answers, live agents, runs, what they print, and the command line. What a score, a record and a sandbox
+//! are is said by the crates below it.
 
-mod anchor;
+mod answers;
 mod bench;
-mod bundle;
-mod chain;
 mod cli;
-pub mod contract;
-mod cost;
-mod diff;
-mod evaluation;
-mod event;
-mod fence;
-mod files;
-mod golden;
-pub mod ids;
-mod interrupt;
-mod journal;
-mod json;
-mod live_run;
+mod live;
 mod output;
-mod pipeline;
-mod promotion;
-mod record;
-mod report;
-mod rubric_build;
-mod run_lock;
-pub mod sandbox;
-mod score;
-mod select;
-mod shard;
-mod stage;
-mod store;
-mod sut;
-mod utc;
-mod verify;
+mod run;
 
 pub use cli::main;

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use eval_host::contract::{
+use eval_host_tests::guests::{CALLS_THE_HOST_FOREVER, HONEST};
+use eval_model::contract::{
     BenchCase, CaseFiles, Difficulty, Disposition, Meter, RubricRunner, ScoreRequest, Scored, Source,
 };
-use eval_host::ids::Digest;
-use eval_host::sandbox::{Backend, Limits, PreparedRubric, Sandbox, SandboxConfig};
-use eval_host_tests::guests::{CALLS_THE_HOST_FOREVER, HONEST};
+use eval_model::ids::Digest;
+use eval_model::limits::Limits;
+use eval_sandbox::{Backend, PreparedRubric, Sandbox, SandboxConfig};
 
 const ROUNDS: u32 = 5_000;
 

@@ -4,8 +4,8 @@ use jiff::civil::Date;
 use serde::Deserialize;
 
 use super::strict_toml::{self, TomlError};
-use crate::contract::{BenchCase, Difficulty, Disposition, Source};
-use crate::ids::{CaseId, Digest, TaskClassName};
+use eval_model::contract::{BenchCase, Difficulty, Disposition, Source};
+use eval_model::ids::{CaseId, Digest, TaskClassName};
 
 /// The case's own cassette: where it is, and what its bytes should be.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,10 +9,11 @@ use std::path::PathBuf;
 use super::case_file::CaseFile;
 use super::registration::{Registration, registered_name};
 use super::strict_toml::TomlError;
-use crate::files::{FileError, FileProblem, Folder, MOST_FILE_BYTES};
-use crate::ids::{Digest, ParseIdError, TaskClassName};
-use crate::report::LoadErrorEntry;
-use crate::sandbox::MOST_COMPONENT_BYTES;
+use eval_evidence::files::{FileError, FileProblem, Folder, MOST_FILE_BYTES};
+use eval_model::advice::{Advice, Exit};
+use eval_model::ids::{Digest, ParseIdError, TaskClassName};
+use eval_model::report::LoadErrorEntry;
+use eval_sandbox::MOST_COMPONENT_BYTES;
 
 /// Why a bench as a whole cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +42,16 @@ pub(crate) enum LoadBenchError {
     NoCases { path: PathBuf },
 }
 
+impl Advice for LoadBenchError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::TaskClassNotFound { .. } => Exit::TaskClassNotFound,
+            Self::NoCases { .. } => Exit::NoCases,
+            _ => Exit::HarnessError,
+        }
+    }
+}
+
 fn known_classes(known: &[TaskClassName]) -> String {
     match known {
         [] => "is none: create one with `eval-host new <slug>`, or name another folder with --bench-root".to_owned(),
@@ -49,13 +60,6 @@ fn known_classes(known: &[TaskClassName]) -> String {
             format!("{} {}", if known.len() == 1 { "is only" } else { "are" }, names.join(", "))
         }
     }
-}
-
-/// A case's folder and what its `case.toml` says. Its files are not read yet.
-#[derive(Debug)]
-pub(crate) struct CaseFolder {
-    pub(crate) file: CaseFile,
-    pub(crate) folder: Folder,
 }
 
 /// What a bench's folder says, but for its rubric: enough to look at the cases, and not enough to score one.
@@ -176,13 +180,18 @@ impl BenchFolder {
         &self.case_names
     }
 
+    /// What a case says of itself, without reading its files.
+    pub(crate) fn case_file(&self, name: &str) -> Result<CaseFile, LoadErrorEntry> {
+        self.open_case(name).map(|(file, _)| file)
+    }
+
     /// Opens one case and reads what it says of itself.
-    pub(crate) fn open_case(&self, name: &str) -> Result<CaseFolder, LoadErrorEntry> {
+    pub(super) fn open_case(&self, name: &str) -> Result<(CaseFile, Folder), LoadErrorEntry> {
         let file_error = |error: FileError| self.load_error(name, &error);
         let folder = self.folder.open("cases").and_then(|cases| cases.open(name)).map_err(file_error)?;
         let text = folder.read_text("case.toml", MOST_FILE_BYTES).map_err(file_error)?;
         match CaseFile::parse(&text, name, &self.registration.task_class) {
-            Ok(file) => Ok(CaseFolder { file, folder }),
+            Ok(file) => Ok((file, folder)),
             Err(error) => Err(self.load_error_entry(name, error.field(), format!("case.toml: {error}"))),
         }
     }

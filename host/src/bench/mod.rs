@@ -4,14 +4,18 @@
 //! here writes: no command changes a registration.
 
 mod case_file;
+pub(crate) mod fence;
+pub(crate) mod golden;
 mod load;
+mod read;
 mod registration;
+pub(crate) mod rubric_build;
+pub(crate) mod select;
 mod strict_toml;
 
-pub(crate) use load::{
-    Bench, BenchFolder, CaseFolder, LoadBenchError, list_task_classes, load_bench, load_folder, load_rubric,
-};
-pub(crate) use registration::{Capture, PromotionMetric, Registration, SutSettings};
+pub(crate) use load::{Bench, BenchFolder, LoadBenchError, list_task_classes, load_bench, load_folder, load_rubric};
+pub(crate) use read::{InputRoot, LoadedCase};
+pub(crate) use registration::{Capture, SutSettings};
 
 /// Editors complete and check registration.toml and case.toml by schemas that are made from the types above.
 #[cfg(test)]

@@ -5,22 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::strict_toml::{self, TomlError};
-use crate::ids::{TaskClassName, Tier};
-use crate::sandbox::{LimitError, Limits, RawLimits};
-use crate::score::{is_host_mode, is_mode_name};
+use eval_evidence::gate::Standards;
+use eval_model::ids::{TaskClassName, Tier};
+use eval_model::limits::{LimitError, Limits, RawLimits};
+use eval_model::outcome::{HostMode, is_mode_name};
+use eval_model::report::PromotionMetric;
 
 /// A tier that nobody has raised asks for this many cases.
 const DEFAULT_BRONZE_CASES: u64 = 10;
-
-/// Which figure of a report a threshold is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum PromotionMetric {
-    MeanScore,
-    #[serde(rename = "lower_bound_95")]
-    LowerBound95,
-}
 
 /// How a live system under test is started.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,10 +40,8 @@ pub(crate) enum Capture {
 pub(crate) struct Registration {
     pub(crate) task_class: TaskClassName,
     pub(crate) current_tier: Tier,
-    pub(crate) promotion_metric: PromotionMetric,
-    pub(crate) min_cases_for_promotion: BTreeMap<Tier, u64>,
-    pub(crate) tier_thresholds: BTreeMap<Tier, f64>,
-    pub(crate) block_modes: BTreeSet<String>,
+    /// What it asks of evidence.
+    pub(crate) standards: Standards,
     pub(crate) limits: Limits,
     pub(crate) sut: Option<SutSettings>,
 }
@@ -122,10 +112,12 @@ impl Registration {
         Ok(Self {
             task_class: raw.task_class,
             current_tier: raw.current_tier,
-            promotion_metric: raw.promotion_metric,
-            min_cases_for_promotion,
-            tier_thresholds: check_thresholds(text, raw.tier_thresholds.into_map())?,
-            block_modes: check_block_modes(text, raw.failure_modes.block)?,
+            standards: Standards {
+                promotion_metric: raw.promotion_metric,
+                min_cases_for_promotion,
+                tier_thresholds: check_thresholds(text, raw.tier_thresholds.into_map())?,
+                block_modes: check_block_modes(text, raw.failure_modes.block)?,
+            },
             limits,
             sut: raw.sut.map(|sut| check_sut(text, sut)).transpose()?,
         })
@@ -167,7 +159,7 @@ fn check_block_modes(text: &str, modes: Vec<String>) -> Result<BTreeSet<String>,
         if !is_mode_name(&mode) {
             return wrong(format!("`{}` does not match `[a-z][a-z0-9_]{{0,63}}`", mode.escape_default()));
         }
-        if is_host_mode(&mode) {
+        if HostMode::of(&mode).is_some() {
             return wrong(format!("`{mode}` is the host's own name and has its severity already: leave it out"));
         }
         if let Some(mode) = checked.replace(mode) {
@@ -223,9 +215,9 @@ env = ["PATH"]
     fn a_whole_registration_is_read() {
         let registration = Registration::parse(WHOLE).expect("a registration");
         assert_eq!(registration.task_class.as_str(), "vuln-remediation");
-        assert_eq!(registration.promotion_metric, PromotionMetric::LowerBound95);
-        assert_eq!(registration.min_cases_for_promotion[&Tier::Bronze], 10);
-        assert_eq!(registration.tier_thresholds[&Tier::Platinum], 0.97);
+        assert_eq!(registration.standards.promotion_metric, PromotionMetric::LowerBound95);
+        assert_eq!(registration.standards.min_cases_for_promotion[&Tier::Bronze], 10);
+        assert_eq!(registration.standards.tier_thresholds[&Tier::Platinum], 0.97);
         assert_eq!(registration.limits, Limits::default());
         let sut = registration.sut.expect("a system under test");
         assert_eq!((sut.timeout_seconds, sut.capture), (600, Capture::Response));

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::evidence::{Opened, TrustArgs};
-use super::exit::Exit;
+use super::failure::Failure;
 use super::printer::Printer;
-use super::problem::Problem;
 use super::{Places, surroundings};
-use crate::anchor::{Checkpoint, NoteError, NoteSigner, NoteVerifier, OpenCheckpointError};
-use crate::chain::StoreId;
-use crate::verify::{ObjectScope, Verification};
+use eval_evidence::anchor::{Checkpoint, NoteError, NoteSigner, NoteVerifier, OpenCheckpointError};
+use eval_evidence::chain::StoreId;
+use eval_evidence::verify::{ObjectScope, Verification};
+use eval_model::advice::Exit;
 
 /// Where checkpoints and the keys that are trusted for them are committed.
 const ANCHORS: &str = "audit/anchors";
@@ -29,10 +29,10 @@ pub(super) struct KeygenArgs {
     key: PathBuf,
 }
 
-pub(super) fn keygen(args: &KeygenArgs) -> Result<Exit, Problem> {
-    let signer = NoteSigner::generate(&args.name).map_err(|error| Problem::from_error(Exit::UsageOrCap, &error))?;
+pub(super) fn keygen(args: &KeygenArgs) -> Result<Exit, Failure> {
+    let signer = NoteSigner::generate(&args.name).map_err(|error| Failure::from_error(Exit::UsageOrCap, &error))?;
     write_new(&args.key, 0o600, &format!("{}\n", signer.to_secret_text())).map_err(|error| {
-        Problem::new(Exit::HarnessError, format!("failed to write the key `{}`", args.key.display())).caused_by(&error)
+        Failure::new(Exit::HarnessError, format!("failed to write the key `{}`", args.key.display())).caused_by(&error)
     })?;
     let mut printer = Printer::stdio();
     printer.tell(&format!("commit this line to `{ANCHORS}/keys`, so that others can check what the key signs:"));
@@ -55,17 +55,17 @@ pub(super) struct AnchorArgs {
     places: Places,
 }
 
-pub(super) fn anchor(args: &AnchorArgs) -> Result<Exit, Problem> {
+pub(super) fn anchor(args: &AnchorArgs) -> Result<Exit, Failure> {
     let signer = read_signer(&args.key)?;
     let mut opened = Opened::sound(&args.places, args.trust)?;
     check_extends_earlier(&args.to, &signer, &mut opened.verification)?;
     let store_id = opened.verification.store_id;
     let checkpoint = Checkpoint::new(store_id, opened.verification.heads().clone());
-    let note = checkpoint.sign(&signer).map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
+    let note = checkpoint.sign(&signer).map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
     let path = args.to.join(format!("{store_id}-{}.txt", surroundings::now()?.basic()));
     let written = fs::create_dir_all(&args.to).and_then(|()| write_new(&path, 0o644, &note));
     written.map_err(|error| {
-        Problem::new(Exit::HarnessError, format!("failed to write the checkpoint `{}`", path.display()))
+        Failure::new(Exit::HarnessError, format!("failed to write the checkpoint `{}`", path.display()))
             .caused_by(&error)
     })?;
     let mut printer = Printer::stdio();
@@ -75,7 +75,7 @@ pub(super) fn anchor(args: &AnchorArgs) -> Result<Exit, Problem> {
 }
 
 /// Whoever signs must not sign two pasts: the store must have all that this key has signed of it, as far as that is there.
-fn check_extends_earlier(folder: &Path, signer: &NoteSigner, verification: &mut Verification) -> Result<(), Problem> {
+fn check_extends_earlier(folder: &Path, signer: &NoteSigner, verification: &mut Verification) -> Result<(), Failure> {
     for path in checkpoints_in(folder, verification.store_id)? {
         let checkpoint = match open_checkpoint(&path, &[signer.verifier().clone()])? {
             Ok(checkpoint) => checkpoint,
@@ -87,7 +87,7 @@ fn check_extends_earlier(folder: &Path, signer: &NoteSigner, verification: &mut 
         if let Some(finding) = verification.findings.first() {
             let what =
                 format!("the store does not have what `{}` says, which this key signed: {finding}", path.display());
-            return Err(Problem::new(Exit::EvidenceBroken, what).hint(
+            return Err(Failure::new(Exit::EvidenceBroken, what).hint(
                 "nothing was signed; keep the store as it is for whoever investigates, and start another with --out",
             ));
         }
@@ -96,9 +96,9 @@ fn check_extends_earlier(folder: &Path, signer: &NoteSigner, verification: &mut 
 }
 
 /// The checkpoints of a store that are in a folder, the oldest first.
-fn checkpoints_in(folder: &Path, store_id: StoreId) -> Result<Vec<PathBuf>, Problem> {
+fn checkpoints_in(folder: &Path, store_id: StoreId) -> Result<Vec<PathBuf>, Failure> {
     let failed = |error: io::Error| {
-        Problem::new(Exit::HarnessError, format!("failed to list `{}`", folder.display())).caused_by(&error)
+        Failure::new(Exit::HarnessError, format!("failed to list `{}`", folder.display())).caused_by(&error)
     };
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -119,9 +119,9 @@ fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-fn read_signer(path: &Path) -> Result<NoteSigner, Problem> {
+fn read_signer(path: &Path) -> Result<NoteSigner, Failure> {
     let failed = |error: &dyn std::error::Error| {
-        Problem::new(Exit::UsageOrCap, format!("`{}` is not a key to sign with", path.display()))
+        Failure::new(Exit::UsageOrCap, format!("`{}` is not a key to sign with", path.display()))
             .caused_by(error)
             .hint("make one with `eval-host keygen`")
     };
@@ -141,7 +141,7 @@ pub(super) struct AgainstArgs {
 
 impl AgainstArgs {
     /// The checkpoints, each signed by a trusted key. One that is not is refused.
-    pub(super) fn checkpoints(&self) -> Result<Vec<Checkpoint>, Problem> {
+    pub(super) fn checkpoints(&self) -> Result<Vec<Checkpoint>, Failure> {
         if self.against.is_empty() {
             return Ok(Vec::new());
         }
@@ -150,9 +150,9 @@ impl AgainstArgs {
     }
 }
 
-fn read_keys(path: &Path) -> Result<Vec<NoteVerifier>, Problem> {
+fn read_keys(path: &Path) -> Result<Vec<NoteVerifier>, Failure> {
     let failed = |error: &dyn std::error::Error| {
-        Problem::new(Exit::EvidenceBroken, format!("`{}` does not name the keys to trust", path.display()))
+        Failure::new(Exit::EvidenceBroken, format!("`{}` does not name the keys to trust", path.display()))
             .caused_by(error)
             .hint("put the line that `eval-host keygen` printed there, or name another file with --trusted-keys")
     };
@@ -161,15 +161,15 @@ fn read_keys(path: &Path) -> Result<Vec<NoteVerifier>, Problem> {
     lines.map(|line| line.parse().map_err(|error| failed(&error))).collect()
 }
 
-fn read_checkpoint(path: &Path, known: &[NoteVerifier]) -> Result<Checkpoint, Problem> {
+fn read_checkpoint(path: &Path, known: &[NoteVerifier]) -> Result<Checkpoint, Failure> {
     open_checkpoint(path, known)?.map_err(|error| refused(path, &error))
 }
 
-fn open_checkpoint(path: &Path, known: &[NoteVerifier]) -> Result<Result<Checkpoint, OpenCheckpointError>, Problem> {
+fn open_checkpoint(path: &Path, known: &[NoteVerifier]) -> Result<Result<Checkpoint, OpenCheckpointError>, Failure> {
     let note = fs::read_to_string(path).map_err(|error| refused(path, &error))?;
     Ok(Checkpoint::open(&note, known))
 }
 
-fn refused(path: &Path, error: &dyn std::error::Error) -> Problem {
-    Problem::new(Exit::EvidenceBroken, format!("the checkpoint `{}` is refused", path.display())).caused_by(error)
+fn refused(path: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::new(Exit::EvidenceBroken, format!("the checkpoint `{}` is refused", path.display())).caused_by(error)
 }

@@ -6,15 +6,15 @@ use std::path::{self, Path};
 
 use clap::Args;
 
-use super::exit::Exit;
+use super::failure::Failure;
 use super::printer::Printer;
-use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places, surroundings};
-use crate::chain::{Heads, Link};
-use crate::ids::TaskClassName;
-use crate::record::RecordedRun;
-use crate::store::{Evidence as _, StoreReader};
-use crate::verify::{Checks, FirstUse, LastSeenFile, State, Verification, verify_store};
+use eval_evidence::chain::{Heads, Link};
+use eval_evidence::record::RecordedRun;
+use eval_evidence::store::{Evidence as _, StoreReader};
+use eval_evidence::verify::{Checks, FirstUse, LastSeenFile, State, Verification, verify_store};
+use eval_model::advice::Exit;
+use eval_model::ids::TaskClassName;
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct TrustArgs {
@@ -31,16 +31,16 @@ pub(super) struct Recollection {
 }
 
 impl Recollection {
-    pub(super) fn of(places: &Places, trust: TrustArgs) -> Result<Self, Problem> {
+    pub(super) fn of(places: &Places, trust: TrustArgs) -> Result<Self, Failure> {
         let first_use =
             if trust.trust_on_first_use || !surroundings::is_ci() { FirstUse::Trust } else { FirstUse::Refuse };
         let store = path::absolute(&places.out)
-            .map_err(|error| Problem::new(Exit::HarnessError, "the working directory is gone").caused_by(&error))?;
+            .map_err(|error| Failure::new(Exit::HarnessError, "the working directory is gone").caused_by(&error))?;
         let last_seen = surroundings::state_dir()
             .map(|state_dir| LastSeenFile::open(&state_dir, &store, LOCK_PATIENCE))
             .transpose()
             .map_err(|error| {
-                Problem::new(Exit::HarnessError, "what was last seen of the store cannot be looked up")
+                Failure::new(Exit::HarnessError, "what was last seen of the store cannot be looked up")
                     .caused_by(&error)
                     .hint("name a writable folder with XDG_STATE_HOME")
             })?;
@@ -57,7 +57,7 @@ impl Recollection {
     }
 
     /// Remembers what was verified, up to these heads.
-    pub(super) fn advance(&self, verification: &Verification, heads: &Heads) -> Result<(), Problem> {
+    pub(super) fn advance(&self, verification: &Verification, heads: &Heads) -> Result<(), Failure> {
         self.remember(verification, heads, &verification.started_counts())
     }
 
@@ -66,7 +66,7 @@ impl Recollection {
         &self,
         verification: &Verification,
         started: &BTreeMap<TaskClassName, u64>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), Failure> {
         self.remember(verification, verification.heads(), started)
     }
 
@@ -75,10 +75,10 @@ impl Recollection {
         verification: &Verification,
         heads: &Heads,
         started: &BTreeMap<TaskClassName, u64>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), Failure> {
         let Some(last_seen) = &self.last_seen else { return Ok(()) };
         last_seen.advance(verification.store_id, heads, started).map_err(|error| {
-            Problem::new(Exit::EvidenceBroken, "what was seen of the store could not be remembered").caused_by(&error)
+            Failure::new(Exit::EvidenceBroken, "what was seen of the store could not be remembered").caused_by(&error)
         })
     }
 }
@@ -92,10 +92,10 @@ pub(super) struct Opened {
 
 impl Opened {
     /// Opens a store in whatever state it is.
-    pub(super) fn any(places: &Places, trust: TrustArgs) -> Result<Self, Problem> {
+    pub(super) fn any(places: &Places, trust: TrustArgs) -> Result<Self, Failure> {
         let failed = |error: &dyn std::error::Error| {
             let what = format!("the store `{}` cannot be read", places.out.display());
-            Problem::new(Exit::EvidenceBroken, what).caused_by(error).hint("name the store with --out")
+            Failure::new(Exit::EvidenceBroken, what).caused_by(error).hint("name the store with --out")
         };
         let recollection = Recollection::of(places, trust)?;
         let store = StoreReader::open(&places.out, LOCK_PATIENCE).map_err(|error| failed(&error))?;
@@ -106,23 +106,23 @@ impl Opened {
     }
 
     /// Opens a store whose evidence holds.
-    pub(super) fn sound(places: &Places, trust: TrustArgs) -> Result<Self, Problem> {
+    pub(super) fn sound(places: &Places, trust: TrustArgs) -> Result<Self, Failure> {
         let opened = Self::any(places, trust)?;
         match opened.verification.state() {
             State::Ok => Ok(opened),
             state => {
                 let what = format!("the evidence in `{}` is {state}", places.out.display());
-                Err(Problem::new(Exit::EvidenceBroken, what).hint("`eval-host verify` says what is wrong"))
+                Err(Failure::new(Exit::EvidenceBroken, what).hint("`eval-host verify` says what is wrong"))
             }
         }
     }
 
     /// The record that a user means by a path or a file's name.
-    pub(super) fn find(&self, record: &Path) -> Result<&Link, Problem> {
+    pub(super) fn find(&self, record: &Path) -> Result<&Link, Failure> {
         let name = record.file_name();
         let is_meant = |link: &&Link| name == Some(OsStr::new(link.file_name().as_str()));
         self.verification.links.values().find(is_meant).ok_or_else(|| {
-            Problem::new(Exit::UsageOrCap, format!("`{}` is no record of this store", record.display()))
+            Failure::new(Exit::UsageOrCap, format!("`{}` is no record of this store", record.display()))
                 .hint("`eval-host log` lists the records; name the store with --out")
         })
     }
@@ -135,7 +135,7 @@ impl Opened {
 }
 
 /// A task class that the evidence has nothing of is no evidence that holds: most often its name is mistyped.
-pub(super) fn require_class(verification: &Verification, task_class: &TaskClassName) -> Result<(), Problem> {
+pub(super) fn require_class(verification: &Verification, task_class: &TaskClassName) -> Result<(), Failure> {
     if verification.knows(task_class) {
         return Ok(());
     }
@@ -144,7 +144,7 @@ pub(super) fn require_class(verification: &Verification, task_class: &TaskClassN
         [] => "there is nothing of any task class; name the store with --out".to_owned(),
         there => format!("there is {}; name another store with --out", there.join(", ")),
     };
-    Err(Problem::new(Exit::TaskClassNotFound, format!("there is no record of `{task_class}` in the evidence"))
+    Err(Failure::new(Exit::TaskClassNotFound, format!("there is no record of `{task_class}` in the evidence"))
         .hint(hint))
 }
 

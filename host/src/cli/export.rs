@@ -8,11 +8,11 @@ use clap::Args;
 
 use super::Places;
 use super::evidence::{Opened, TrustArgs};
-use super::exit::Exit;
+use super::failure::Failure;
 use super::printer::Printer;
-use super::problem::Problem;
-use crate::bundle::{ExportError, export as write_bundle};
-use crate::chain::Link;
+use eval_evidence::bundle::{ExportError, export as write_bundle};
+use eval_evidence::chain::Link;
+use eval_model::advice::Exit;
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {
@@ -28,14 +28,14 @@ pub(super) struct ExportArgs {
     places: Places,
 }
 
-pub(super) fn export(args: &ExportArgs) -> Result<Exit, Problem> {
+pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let opened = Opened::sound(&args.places, args.trust)?;
     let link = opened.find(&args.record)?;
     let default = || PathBuf::from(link.file_name().as_str()).with_extension("tar");
     let path = args.to.clone().unwrap_or_else(default);
     let failed = |error: &dyn std::error::Error| {
         let what = format!("failed to write the bundle `{}`", path.display());
-        Problem::new(Exit::HarnessError, what).caused_by(error)
+        Failure::new(Exit::HarnessError, what).caused_by(error)
     };
     let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| failed(&error))?;
     if let Err(error) = write(&opened, link, file) {

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::exit::Exit;
+use super::failure::Failure;
 use super::printer::{Printer, counted};
-use super::problem::Problem;
 use super::surroundings;
-use crate::fence::{Gap, GitFacts, fence as check_benches};
-use crate::ids::TaskClassName;
+use crate::bench::fence::{Gap, GitFacts, fence as check_benches};
+use eval_model::advice::Exit;
+use eval_model::ids::TaskClassName;
 
 #[derive(Debug, Args)]
 pub(super) struct FenceArgs {
@@ -32,7 +32,7 @@ struct GapLine<'a> {
     message: &'a str,
 }
 
-pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Problem> {
+pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
     let root = super::open_bench_root(&args.bench_root)?;
     let input_root = super::open_input_root(args.input_root.as_deref())?;
     let git = GitFacts {
@@ -61,9 +61,9 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Problem> {
     printer.finish(exit)
 }
 
-fn registered_at(bench_root: &Path, base: &str) -> Result<std::collections::BTreeSet<TaskClassName>, Problem> {
+fn registered_at(bench_root: &Path, base: &str) -> Result<std::collections::BTreeSet<TaskClassName>, Failure> {
     let files = surroundings::git_files_at(bench_root, base).ok_or_else(|| {
-        Problem::new(Exit::UsageOrCap, format!("`{}` is not a commit of this repository", base.escape_default()))
+        Failure::new(Exit::UsageOrCap, format!("`{}` is not a commit of this repository", base.escape_default()))
             .hint("--base takes a branch, a tag or a hash, and needs git")
     })?;
     let slug = |file: &PathBuf| match file.iter().collect::<Vec<_>>().as_slice() {

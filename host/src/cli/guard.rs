@@ -13,9 +13,9 @@ use std::process::{Child, Command, Stdio};
 use clap::Args;
 use rustix::process::Pid;
 
-use super::exit::Exit;
-use super::problem::Problem;
-use crate::sut::live::{Marked, RunMark, end_marked};
+use super::failure::Failure;
+use crate::live::agent::{Marked, RunMark, end_marked};
+use eval_model::advice::Exit;
 
 /// The name of the command, which is not for people.
 pub(super) const COMMAND: &str = "guard-agents";
@@ -28,7 +28,7 @@ pub(super) struct GuardArgs {
 }
 
 /// Waits until the host is gone, and ends its agents.
-pub(super) fn guard(args: &GuardArgs) -> Result<Exit, Problem> {
+pub(super) fn guard(args: &GuardArgs) -> Result<Exit, Failure> {
     // Nothing is ever written to the pipe. That it cannot be read any more says the same as its end.
     let _ = io::copy(&mut io::stdin(), &mut io::sink());
     end_marked(Marked::Host(&args.host));

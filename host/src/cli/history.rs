@@ -6,13 +6,14 @@ use clap::Args;
 
 use super::Places;
 use super::evidence::{Opened, TrustArgs, exit_of, require_class};
-use super::exit::Exit;
+use super::failure::Failure;
 use super::printer::Printer;
-use super::problem::Problem;
-use crate::chain::Link;
-use crate::ids::TaskClassName;
-use crate::record::{Mode, RecordedRun};
-use crate::score::{OutcomeClass, Words};
+use eval_evidence::chain::Link;
+use eval_evidence::record::{Mode, RecordedRun};
+use eval_model::advice::Exit;
+use eval_model::ids::TaskClassName;
+use eval_model::outcome::OutcomeClass;
+use eval_model::text::Words;
 
 #[derive(Debug, Args)]
 pub(super) struct LogArgs {
@@ -26,7 +27,7 @@ pub(super) struct LogArgs {
 }
 
 /// The runs of each task class in order, with the state of the evidence first.
-pub(super) fn log(args: &LogArgs) -> Result<Exit, Problem> {
+pub(super) fn log(args: &LogArgs) -> Result<Exit, Failure> {
     let mut opened = Opened::any(&args.places, args.trust)?;
     if let Some(task_class) = &args.task_class {
         require_class(&opened.verification, task_class)?;
@@ -100,11 +101,11 @@ pub(super) struct ShowArgs {
 }
 
 /// One record, case by case.
-pub(super) fn show(args: &ShowArgs) -> Result<Exit, Problem> {
+pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let opened = Opened::any(&args.places, args.trust)?;
     let link = opened.find(&args.record)?;
     let Some(record) = opened.read(link) else {
-        return Err(Problem::new(Exit::EvidenceBroken, "the record cannot be read any more"));
+        return Err(Failure::new(Exit::EvidenceBroken, "the record cannot be read any more"));
     };
     let mut printer = Printer::stdio();
     let state = opened.verification.state();

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use clap::Args;
 use serde::Serialize;
 
-use super::exit::Exit;
+use super::failure::Failure;
 use super::printer::Printer;
-use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places};
 use crate::bench::{Bench, list_task_classes, load_bench};
-use crate::contract::{Difficulty, Disposition};
-use crate::ids::{TaskClassName, Tier};
-use crate::store::{Evidence as _, Seen, Snapshot, StoreReader, scan};
-use crate::utc::UtcMillis;
+use eval_evidence::store::{Evidence as _, Seen, Snapshot, StoreReader, scan};
+use eval_model::advice::Exit;
+use eval_model::contract::{Difficulty, Disposition};
+use eval_model::ids::{TaskClassName, Tier};
+use eval_model::utc::UtcMillis;
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
@@ -33,7 +33,7 @@ struct ClassLine<'a> {
     last_run: Option<UtcMillis>,
 }
 
-pub(super) fn list(args: &ListArgs) -> Result<Exit, Problem> {
+pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let root = super::open_bench_root(&args.places.bench_root)?;
     let mut printer = Printer::stdio();
     let last_runs = last_runs(&args.places);
@@ -66,10 +66,10 @@ fn class_line<'a>(task_class: &'a TaskClassName, bench: &Bench, last_run: Option
         last_run,
     };
     for name in bench.case_names() {
-        match bench.open_case(name) {
+        match bench.case_file(name) {
             Ok(case) => {
-                *line.dispositions.entry(case.file.case.disposition).or_default() += 1;
-                *line.difficulties.entry(case.file.case.difficulty).or_default() += 1;
+                *line.dispositions.entry(case.case.disposition).or_default() += 1;
+                *line.difficulties.entry(case.case.difficulty).or_default() += 1;
             }
             Err(_) => line.unloadable += 1,
         }

@@ -6,13 +6,13 @@ use clap::Args;
 
 use super::concurrency::ConcurrencyArgs;
 use super::evidence::TrustArgs;
-use super::exit::Exit;
-use super::problem::Problem;
+use super::failure::Failure;
 use super::run::{Chosen, OpenStore, OutputArgs, Session, open_bench};
 use super::{Places, surroundings};
-use crate::evaluation::LiveFacts;
-use crate::pipeline::AnswerSource;
-use crate::shard::{Bundle, BundleError, WholeRun};
+use crate::answers::shard::{Bundle, BundleError, WholeRun};
+use crate::run::evaluation::LiveFacts;
+use crate::run::pipeline::AnswerSource;
+use eval_model::advice::Exit;
 
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
@@ -33,9 +33,9 @@ pub(super) struct MergeArgs {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the arguments end with the command")]
-pub(super) fn merge(args: MergeArgs) -> Result<Exit, Problem> {
+pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     let bundles: Result<Vec<_>, _> = args.bundles.iter().map(|path| Bundle::read(path)).collect();
-    let unusable = |error: BundleError| Problem::from_error(Exit::UsageOrCap, &error);
+    let unusable = |error: BundleError| Failure::from_error(Exit::UsageOrCap, &error);
     let whole = bundles.and_then(WholeRun::join).map_err(unusable)?;
     let bench = open_bench(&args.places, &whole.terms.task_class)?;
     let input_root = super::open_input_root(args.input_root.as_deref())?;
@@ -55,7 +55,7 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Problem> {
     let differences = session.terms(whole.terms.live.clone()).differences(&whole.terms);
     if !differences.is_empty() {
         let what = format!("the bundles were made from another state of the bench: {}", differences.join("; "));
-        return Err(Problem::new(Exit::UsageOrCap, what).hint("check out the commit that the shards were run from"));
+        return Err(Failure::new(Exit::UsageOrCap, what).hint("check out the commit that the shards were run from"));
     }
     let rubric = session.prepare_rubric()?;
     let store = OpenStore::open(&args.places, args.trust)?;
@@ -63,7 +63,7 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Problem> {
     // another store stays unfinished there, because its record is not there either.
     let announce = |sut| {
         let started_marker = store.announce(&session, &store.own(&whole.announced)?)?;
-        Ok::<_, Problem>(LiveFacts { sut, started_marker, lost_usd: whole.lost_usd })
+        Ok::<_, Failure>(LiveFacts { sut, started_marker, lost_usd: whole.lost_usd })
     };
     let live = whole.sut.map(announce).transpose()?;
     let answers = AnswerSource::Stored(&whole.answers);

@@ -7,15 +7,14 @@
 mod anchor;
 mod concurrency;
 mod evidence;
-mod exit;
 mod export;
+mod failure;
 mod fence;
 mod guard;
 mod history;
 mod list;
 mod merge;
 mod printer;
-mod problem;
 mod promote;
 mod rubric;
 mod run;
@@ -32,10 +31,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::files::Folder;
-use crate::stage::InputRoot;
-use exit::Exit;
-use problem::Problem;
+use crate::bench::InputRoot;
+use eval_evidence::files::Folder;
+use eval_model::advice::Exit;
+use failure::Failure;
 
 /// Scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 #[derive(Debug, Parser)]
@@ -150,11 +149,11 @@ pub fn main() -> ExitCode {
         Command::Guard(args) => guard::guard(&args),
     };
     match result {
-        Ok(exit) => exit.into(),
-        Err(problem) => {
+        Ok(exit) => exit.code().into(),
+        Err(failure) => {
             // With stderr gone there is nobody left to tell.
-            let _ = writeln!(io::stderr(), "{}", problem.rendered());
-            problem.exit.into()
+            let _ = writeln!(io::stderr(), "{}", failure.rendered());
+            failure.exit.code().into()
         }
     }
 }
@@ -162,32 +161,33 @@ pub fn main() -> ExitCode {
 /// clap's own errors, help and version. A closed stdout or stderr is not a reason to panic.
 fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
-    if error.use_stderr() { Exit::UsageOrCap.into() } else { Exit::Ok.into() }
+    let exit = if error.use_stderr() { Exit::UsageOrCap } else { Exit::Ok };
+    exit.code().into()
 }
 
-fn open_bench_root(path: &Path) -> Result<Folder, Problem> {
+fn open_bench_root(path: &Path) -> Result<Folder, Failure> {
     Folder::open_ambient(path).map_err(|error| {
-        Problem::new(Exit::UsageOrCap, format!("the bench root {error}"))
+        Failure::new(Exit::UsageOrCap, format!("the bench root {error}"))
             .hint("run from the repository's root, or name the benches' folder with --bench-root")
     })
 }
 
-fn open_input_root(path: Option<&Path>) -> Result<InputRoot, Problem> {
+fn open_input_root(path: Option<&Path>) -> Result<InputRoot, Failure> {
     let open = |path| Folder::open_ambient(path);
     let folder = path.map(open).transpose();
-    let failed = |error| Problem::new(Exit::UsageOrCap, format!("the input root {error}"));
+    let failed = |error| Failure::new(Exit::UsageOrCap, format!("the input root {error}"));
     Ok(InputRoot(folder.map_err(failed)?))
 }
 
 /// Reads a file that the user named, at most `most` bytes of it.
-fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, Problem> {
+fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
     let failed = |error: io::Error| {
-        Problem::new(Exit::UsageOrCap, format!("`{}` cannot be read", path.display())).caused_by(&error)
+        Failure::new(Exit::UsageOrCap, format!("`{}` cannot be read", path.display())).caused_by(&error)
     };
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(failed)?;
     if bytes.len() as u64 > most {
-        return Err(Problem::new(Exit::UsageOrCap, format!("`{}` has more than {most} bytes", path.display())));
+        return Err(Failure::new(Exit::UsageOrCap, format!("`{}` has more than {most} bytes", path.display())));
     }
     Ok(bytes)
 }

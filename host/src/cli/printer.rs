@@ -4,11 +4,11 @@ use std::io::{self, Stderr, Stdout};
 
 use serde::Serialize;
 
-use super::exit::Exit;
-use super::problem::Problem;
+use super::failure::Failure;
 use crate::output::Steadfast;
-use crate::score::Message;
-use crate::verify::Note;
+use eval_evidence::verify::Note;
+use eval_model::advice::Exit;
+use eval_model::text::Message;
 
 /// A number of things, in words that fit it.
 pub(super) fn counted(count: u64, thing: &str) -> String {
@@ -59,11 +59,11 @@ impl Printer {
     }
 
     /// The exit code, unless the data did not reach whoever reads stdout.
-    pub(super) fn finish(self, exit: Exit) -> Result<Exit, Problem> {
+    pub(super) fn finish(self, exit: Exit) -> Result<Exit, Failure> {
         match self.out.finish() {
             Ok(()) => Ok(exit),
             Err(error) => {
-                Err(Problem::new(Exit::HarnessError, "the result could not be written to stdout").caused_by(&error))
+                Err(Failure::new(Exit::HarnessError, "the result could not be written to stdout").caused_by(&error))
             }
         }
     }

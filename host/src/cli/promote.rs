@@ -5,15 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::evidence::{Opened, TrustArgs};
-use super::exit::Exit;
+use super::failure::Failure;
 use super::printer::Printer;
-use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places, open_bench_root, open_input_root, surroundings};
-use crate::bench::{Bench, load_bench, load_folder};
-use crate::ids::{CaseId, Digest, TaskClassName, Tier};
-use crate::promotion::{BenchNow, NoEvidence, PromotionVerdict, VerifiedRecord, apply, judge};
-use crate::stage::{InputRoot, stage};
-use crate::store::StoreWriter;
+use crate::bench::{Bench, InputRoot, load_bench, load_folder};
+use eval_evidence::gate::{BenchNow, NoEvidence, PromotionVerdict, VerifiedRecord, apply, judge};
+use eval_evidence::store::StoreWriter;
+use eval_model::advice::Exit;
+use eval_model::ids::{CaseId, Digest, TaskClassName, Tier};
 
 #[derive(Debug, Args)]
 pub(super) struct PromoteArgs {
@@ -32,10 +31,10 @@ pub(super) struct PromoteArgs {
     places: Places,
 }
 
-pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Problem> {
+pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Failure> {
     let bench = load_bench(&open_bench_root(&args.places.bench_root)?, &args.task_class)?;
     let verdict = verdict(args, &bench)?;
-    let line = verdict.to_json().map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
+    let line = verdict.to_json().map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
     let mut printer = Printer::stdio();
     tell(&mut printer, &verdict);
     if let Err(problem) = recommend(args, &line) {
@@ -47,18 +46,18 @@ pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Problem> {
 }
 
 /// Always fails, whatever the evidence, and before anybody looks at it: a human edits the registration.
-pub(super) fn promote(args: &PromoteArgs) -> Result<Exit, Problem> {
+pub(super) fn promote(args: &PromoteArgs) -> Result<Exit, Failure> {
     let bench = load_folder(&open_bench_root(&args.places.bench_root)?, &args.task_class)?;
     let path = bench.folder.path().join("registration.toml");
     let text = String::from_utf8_lossy(&bench.registration_bytes);
     match apply(args.target_tier, &path, &text) {
         Ok(never) => match never {},
-        Err(error) => Err(Problem::from_error(Exit::AnswerIsNo, &error)
+        Err(error) => Err(Failure::from_error(Exit::AnswerIsNo, &error)
             .hint("`eval-host promote-verdict` prints what to attach to the pull request")),
     }
 }
 
-fn verdict(args: &PromoteArgs, bench: &Bench) -> Result<PromotionVerdict, Problem> {
+fn verdict(args: &PromoteArgs, bench: &Bench) -> Result<PromotionVerdict, Failure> {
     let opened = Opened::any(&args.places, args.trust)?;
     let evidence =
         VerifiedRecord::newest(&opened.verification, &args.task_class, |link| opened.read(link)).map_err(|error| {
@@ -66,12 +65,14 @@ fn verdict(args: &PromoteArgs, bench: &Bench) -> Result<PromotionVerdict, Proble
                 NoEvidence::NoRecord(_) => Exit::AnswerIsNo,
                 NoEvidence::NotOk(_) | NoEvidence::Changed(_) => Exit::EvidenceBroken,
             };
-            Problem::from_error(exit, &error)
+            Failure::from_error(exit, &error)
         })?;
     let input_root = open_input_root(args.input_root.as_deref())?;
     let case = |name: &String| Some((name.parse::<CaseId>().ok()?, case_digest(bench, name, &input_root)));
     let bench = BenchNow {
-        registration: &bench.registration,
+        task_class: bench.registration.task_class.clone(),
+        current_tier: bench.registration.current_tier,
+        standards: &bench.registration.standards,
         rubric_digest: bench.rubric_digest,
         cases: bench.case_names().iter().filter_map(case).collect(),
     };
@@ -80,8 +81,7 @@ fn verdict(args: &PromoteArgs, bench: &Bench) -> Result<PromotionVerdict, Proble
 
 /// The digest that a run would give the case now.
 fn case_digest(bench: &Bench, name: &str, input_root: &InputRoot) -> Option<Digest> {
-    let folder = bench.open_case(name).ok()?;
-    stage(&folder, input_root).ok().map(|staged| staged.case_digest)
+    bench.read_case(name, input_root).ok().map(|case| case.read.case_digest)
 }
 
 fn tell(printer: &mut Printer, verdict: &PromotionVerdict) {
@@ -99,8 +99,8 @@ fn tell(printer: &mut Printer, verdict: &PromotionVerdict) {
     }
 }
 
-fn recommend(args: &PromoteArgs, line: &str) -> Result<(), Problem> {
-    let failed = |error: &dyn std::error::Error| Problem::from_error(Exit::HarnessError, error);
+fn recommend(args: &PromoteArgs, line: &str) -> Result<(), Failure> {
+    let failed = |error: &dyn std::error::Error| Failure::from_error(Exit::HarnessError, error);
     let store = StoreWriter::open_existing(&args.places.out, surroundings::user(), LOCK_PATIENCE)
         .map_err(|error| failed(&error))?;
     let name = format!("{}-{}-{}.json", surroundings::now()?.basic(), args.task_class, args.target_tier);

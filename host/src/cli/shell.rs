@@ -6,8 +6,8 @@ use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
 use super::Cli;
-use super::exit::Exit;
-use super::problem::Problem;
+use super::failure::Failure;
+use eval_model::advice::Exit;
 
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArgs {
@@ -15,7 +15,7 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Problem> {
+pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "eval-host", &mut script);
     print(&script)
@@ -27,13 +27,13 @@ pub(super) struct ManArgs {
     command: Vec<String>,
 }
 
-pub(super) fn man(args: &ManArgs) -> Result<Exit, Problem> {
+pub(super) fn man(args: &ManArgs) -> Result<Exit, Failure> {
     let mut root = Cli::command();
     root.build();
     let mut command = &root;
     for name in &args.command {
         command = command.find_subcommand(name).ok_or_else(|| {
-            Problem::new(Exit::UsageOrCap, format!("there is no command `{name}`"))
+            Failure::new(Exit::UsageOrCap, format!("there is no command `{name}`"))
                 .hint("`eval-host --help` lists them")
         })?;
     }
@@ -42,12 +42,12 @@ pub(super) fn man(args: &ManArgs) -> Result<Exit, Problem> {
     rendered.map_err(not_written).and_then(|()| print(&page))
 }
 
-fn print(bytes: &[u8]) -> Result<Exit, Problem> {
+fn print(bytes: &[u8]) -> Result<Exit, Failure> {
     let mut out = io::stdout();
     out.write_all(bytes).and_then(|()| out.flush()).map(|()| Exit::Ok).map_err(not_written)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-fn not_written(error: io::Error) -> Problem {
-    Problem::new(Exit::HarnessError, "the result could not be written to stdout").caused_by(&error)
+fn not_written(error: io::Error) -> Failure {
+    Failure::new(Exit::HarnessError, "the result could not be written to stdout").caused_by(&error)
 }

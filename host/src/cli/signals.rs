@@ -11,14 +11,14 @@ use std::thread;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::exit::Exit;
-use super::problem::Problem;
-use crate::interrupt::Interrupt;
+use super::failure::Failure;
+use crate::live::interrupt::Interrupt;
+use eval_model::advice::Exit;
 
 /// Watches for signals until the process ends: Ctrl-C once drains and twice stops; a request to terminate, a terminal that is
 /// gone and Ctrl-\ stop.
-pub(super) fn watch(interrupt: &Arc<Interrupt>) -> Result<(), Problem> {
-    let failed = |error: io::Error| Problem::new(Exit::HarnessError, "signals cannot be handled").caused_by(&error);
+pub(super) fn watch(interrupt: &Arc<Interrupt>) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::new(Exit::HarnessError, "signals cannot be handled").caused_by(&error);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let interrupt = Arc::clone(interrupt);
     let (mut ctrl_c, mut terminate, mut hang_up, mut quit) = {

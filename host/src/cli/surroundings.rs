@@ -13,17 +13,17 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use terminal_size::{Width, terminal_size_of};
 
-use super::exit::Exit;
-use super::problem::Problem;
+use super::failure::Failure;
+use crate::bench::rubric_build::{Toolchain, is_meddling};
 use crate::output::Style;
-use crate::record::GitCommit;
-use crate::rubric_build::{Toolchain, is_meddling};
-use crate::sandbox::{Backend, Sandbox, SandboxConfig};
-use crate::utc::UtcMillis;
+use eval_evidence::record::GitCommit;
+use eval_model::advice::Exit;
+use eval_model::utc::UtcMillis;
+use eval_sandbox::{Backend, Sandbox, SandboxConfig};
 
 /// The current time. A record's order never depends on it.
-pub(super) fn now() -> Result<UtcMillis, Problem> {
-    UtcMillis::new(Timestamp::now()).map_err(|error| Problem::from_error(Exit::HarnessError, &error))
+pub(super) fn now() -> Result<UtcMillis, Failure> {
+    UtcMillis::new(Timestamp::now()).map_err(|error| Failure::from_error(Exit::HarnessError, &error))
 }
 
 /// Whether this runs in continuous integration, where nobody is there to be asked.
@@ -109,19 +109,19 @@ pub(super) fn cache_dir() -> Option<PathBuf> {
 /// The sandbox of this process, for at most `workers` cases at a time, and never more than there are cores: with more, a case
 /// would lose time of its own to its neighbours. Code that was compiled before is taken from the
 /// user's cache; without a home there is none, and every load compiles.
-pub(super) fn sandbox(workers: NonZeroUsize) -> Result<Sandbox, Problem> {
+pub(super) fn sandbox(workers: NonZeroUsize) -> Result<Sandbox, Failure> {
     sandbox_with(workers, cache_dir())
 }
 
 /// A sandbox for a verifier, which believes nothing that was compiled before.
-pub(super) fn sandbox_without_cache(workers: NonZeroUsize) -> Result<Sandbox, Problem> {
+pub(super) fn sandbox_without_cache(workers: NonZeroUsize) -> Result<Sandbox, Failure> {
     sandbox_with(workers, None)
 }
 
-fn sandbox_with(workers: NonZeroUsize, compile_cache: Option<PathBuf>) -> Result<Sandbox, Problem> {
+fn sandbox_with(workers: NonZeroUsize, compile_cache: Option<PathBuf>) -> Result<Sandbox, Failure> {
     let workers = NonZeroU32::try_from(workers.min(cores())).unwrap_or(NonZeroU32::MAX);
     let config = SandboxConfig { backend: Backend::Native, workers, compile_cache };
-    Sandbox::new(&config).map_err(|error| Problem::from_error(Exit::HarnessError, &error))
+    Sandbox::new(&config).map_err(|error| Failure::from_error(Exit::HarnessError, &error))
 }
 
 /// The cargo that builds rubrics.

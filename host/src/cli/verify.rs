@@ -9,21 +9,21 @@ use serde::Serialize;
 use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
 use super::evidence::{Recollection, TrustArgs, exit_of, require_class};
-use super::exit::Exit;
+use super::failure::Failure;
 use super::printer::{Printer, counted};
-use super::problem::Problem;
 use super::{LOCK_PATIENCE, Places, surroundings};
-use crate::bundle::Bundle;
-use crate::chain::Link;
-use crate::ids::TaskClassName;
 use crate::output::{LINES_VERSION, Steps};
-use crate::sandbox::WASMTIME_VERSION;
-use crate::store::{Evidence, OpenStoreError, StoreReader, StoreWriter};
-use crate::utc::UtcMillis;
-use crate::verify::{
-    ClassSummary, Finding, ObjectScope, Problem as Wrong, Replay, ReplaySettings, State, Verification, replay,
+use eval_evidence::bundle::Bundle;
+use eval_evidence::chain::Link;
+use eval_evidence::store::{Evidence, OpenStoreError, StoreReader, StoreWriter};
+use eval_evidence::verify::{
+    ClassSummary, Defect as Wrong, Finding, ObjectScope, Replay, ReplaySettings, State, Verification, replay,
     verify_evidence, verify_store,
 };
+use eval_model::advice::Exit;
+use eval_model::ids::TaskClassName;
+use eval_model::utc::UtcMillis;
+use eval_sandbox::WASMTIME_VERSION;
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
@@ -71,7 +71,7 @@ impl std::str::FromStr for Since {
     }
 }
 
-pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
+pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     let mut steps = Steps::new(io::stderr(), surroundings::style(args.json), surroundings::stopwatch());
     match &args.bundle {
         Some(bundle) => verify_bundle(args, bundle, &mut steps),
@@ -85,19 +85,19 @@ fn walked(steps: &mut Steps<Stderr>) -> impl FnMut(usize, usize) {
 }
 
 /// A bundle has no owner, no neighbours and no past on this machine: its records and objects are all there is.
-fn verify_bundle(args: &VerifyArgs, path: &Path, steps: &mut Steps<Stderr>) -> Result<Exit, Problem> {
+fn verify_bundle(args: &VerifyArgs, path: &Path, steps: &mut Steps<Stderr>) -> Result<Exit, Failure> {
     let bundle = Bundle::open(path).map_err(|error| {
         let what = format!("the bundle `{}` is {}", path.display(), error.state());
-        Problem::new(Exit::EvidenceBroken, what).caused_by(&error)
+        Failure::new(Exit::EvidenceBroken, what).caused_by(&error)
     })?;
     let mut verification = verify_evidence(&bundle, ObjectScope::Newest, &mut walked(steps)).map_err(|error| {
         let what = format!("the bundle `{}` cannot be verified", path.display());
-        Problem::new(Exit::EvidenceBroken, what).caused_by(&error)
+        Failure::new(Exit::EvidenceBroken, what).caused_by(&error)
     })?;
     finish(args, &bundle, &mut verification, ObjectScope::Newest, steps).map(|finished| finished.exit)
 }
 
-fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit, Problem> {
+fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit, Failure> {
     let recollection = Recollection::of(&args.places, args.trust)?;
     let store = match StoreReader::open(&args.places.out, LOCK_PATIENCE) {
         Ok(store) => store,
@@ -125,7 +125,7 @@ fn finish(
     verification: &mut Verification,
     scope: ObjectScope,
     steps: &mut Steps<Stderr>,
-) -> Result<Finished, Problem> {
+) -> Result<Finished, Failure> {
     for checkpoint in args.against.checkpoints()? {
         verification.compare_with_checkpoint(&checkpoint, scope);
     }
@@ -142,7 +142,7 @@ fn finish(
 
 /// Takes away what is not to be reported, and gives the state of what was asked about. What is left out by its time counts: a
 /// record rests on those before it.
-fn limit(args: &VerifyArgs, verification: &mut Verification) -> Result<State, Problem> {
+fn limit(args: &VerifyArgs, verification: &mut Verification) -> Result<State, Failure> {
     if let Some(task_class) = &args.task_class {
         require_class(verification, task_class)?;
         verification.limit_to(task_class);
@@ -155,7 +155,7 @@ fn limit(args: &VerifyArgs, verification: &mut Verification) -> Result<State, Pr
 }
 
 /// A store that is not there, or is none. Where one was seen before, that is a finding and not a typing error.
-fn no_store(args: &VerifyArgs, recollection: &Recollection, error: &OpenStoreError) -> Result<Exit, Problem> {
+fn no_store(args: &VerifyArgs, recollection: &Recollection, error: &OpenStoreError) -> Result<Exit, Failure> {
     let state = match error {
         OpenStoreError::Missing { .. } if recollection.remembers() => State::Tampered,
         error => error.state(),
@@ -165,7 +165,7 @@ fn no_store(args: &VerifyArgs, recollection: &Recollection, error: &OpenStoreErr
         State::Tampered => "it was seen on this machine before, or its files say that it is one",
         _ => "name the store with --out",
     };
-    Err(Problem::new(Exit::EvidenceBroken, what).caused_by(error).hint(hint))
+    Err(Failure::new(Exit::EvidenceBroken, what).caused_by(error).hint(hint))
 }
 
 /// Walks the store. What a crash left is finished where that is possible, and the store is walked again then.
@@ -174,14 +174,14 @@ fn verify_and_finish(
     recollection: &Recollection,
     store: &StoreReader,
     steps: &mut Steps<Stderr>,
-) -> Result<Verification, Problem> {
+) -> Result<Verification, Failure> {
     let failed = |error: &dyn std::error::Error| {
         let what = format!("the store `{}` cannot be verified", args.places.out.display());
-        Problem::new(Exit::EvidenceBroken, what).caused_by(error)
+        Failure::new(Exit::EvidenceBroken, what).caused_by(error)
     };
     let mut walk = || verify_store(store, recollection.checks(), &mut walked(steps)).map_err(|error| failed(&error));
     let verification = walk()?;
-    let is_draft = |finding: &Finding| matches!(finding.problem, Wrong::Draft);
+    let is_draft = |finding: &Finding| matches!(finding.defect, Wrong::Draft);
     if verification.state() != State::Incomplete || !verification.findings.iter().any(is_draft) {
         return Ok(verification);
     }
@@ -201,7 +201,7 @@ fn replay_all(
     verification: &mut Verification,
     scope: ObjectScope,
     steps: &mut Steps<Stderr>,
-) -> Result<Replay, Problem> {
+) -> Result<Replay, Failure> {
     let workers = args.concurrency.scorers();
     let sandbox = surroundings::sandbox_without_cache(workers)?;
     let settings = ReplaySettings { loader: &sandbox, wasmtime_version: WASMTIME_VERSION, workers };
@@ -259,7 +259,7 @@ fn report(
     state: State,
     replayed: Option<&Replay>,
     only_json: bool,
-) -> Result<Exit, Problem> {
+) -> Result<Exit, Failure> {
     let mut printer = if only_json { Printer::stdout_only() } else { Printer::stdio() };
     printer.notes(&verification.notes);
     for finding in &verification.findings {

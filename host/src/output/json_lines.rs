@@ -10,10 +10,11 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::Steadfast;
-use crate::event::{Event, Reporter};
-use crate::ids::{CaseId, RunId, TaskClassName};
-use crate::report::{BenchRunReport, CaseResult, LoadErrorEntry, Selection};
-use crate::score::{BenchScore, OutcomeClass};
+use crate::run::event::{Event, Reporter};
+use eval_model::ids::{CaseId, RunId, TaskClassName};
+use eval_model::outcome::OutcomeClass;
+use eval_model::report::{BenchRunReport, CaseResult, LoadErrorEntry, Selection};
+use eval_model::score::BenchScore;
 
 /// The version of the lines. It changes when a program that reads them could misunderstand one.
 pub(crate) const LINES_VERSION: u32 = 1;

@@ -4,9 +4,10 @@
 
 use std::fmt::Write as _;
 
-use crate::ids::TaskClassName;
-use crate::report::{BenchRunReport, CaseResult, LoadErrorEntry};
-use crate::score::{BenchScore, OutcomeClass};
+use eval_model::ids::TaskClassName;
+use eval_model::outcome::OutcomeClass;
+use eval_model::report::{BenchRunReport, CaseResult, LoadErrorEntry};
+use eval_model::score::BenchScore;
 
 /// Writes the whole file. `log_of` gives what a case's rubric and agent wrote, as far as it was kept.
 pub(crate) fn junit(

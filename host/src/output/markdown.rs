@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::ids::TaskClassName;
-use crate::report::{BenchRunReport, CaseResult};
-use crate::score::{BenchScore, OutcomeClass};
+use eval_model::ids::TaskClassName;
+use eval_model::outcome::OutcomeClass;
+use eval_model::report::{BenchRunReport, CaseResult};
+use eval_model::score::BenchScore;
 
 /// Most cases that are listed: a summary that nobody scrolls through is read.
 const MOST_CASES: usize = 50;

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use super::Steadfast;
 use super::progress::{CLEAR, Progress};
-use crate::event::{Event, Recorded, Reporter};
-use crate::ids::TaskClassName;
-use crate::report::{BenchRunReport, CaseResult};
-use crate::score::{BenchScore, Message, OutcomeClass};
+use crate::run::event::{Event, Recorded, Reporter};
+use eval_model::ids::TaskClassName;
+use eval_model::outcome::OutcomeClass;
+use eval_model::report::{BenchRunReport, CaseResult};
+use eval_model::score::BenchScore;
+use eval_model::text::Message;
 
 /// How much a person wants to see, and what the terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

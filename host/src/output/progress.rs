@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
-use crate::report::CaseResult;
-use crate::score::{BenchScore, OutcomeClass};
+use eval_model::outcome::OutcomeClass;
+use eval_model::report::CaseResult;
+use eval_model::score::BenchScore;
 
 /// Widest bar: more says no more.
 const MOST_BAR: usize = 30;

@@ -3,9 +3,10 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use eval_host::contract::Scored;
-use eval_host::sandbox::{Backend, CacheError, Limits, Sandbox, SandboxConfig, SandboxError};
 use eval_host_tests::guests::OBSERVES_EVERYTHING;
+use eval_model::contract::Scored;
+use eval_model::limits::Limits;
+use eval_sandbox::{Backend, CacheError, Sandbox, SandboxConfig, SandboxError};
 
 use crate::support::{Case, prepare};
 

@@ -4,9 +4,9 @@
 pub(crate) mod lies {
     use std::fs;
 
-    use eval_host::contract::{RawScore, RubricFault};
     use eval_host_tests::Workbench;
     use eval_host_tests::guests::LIES;
+    use eval_model::contract::{RawScore, RubricFault};
 
     use crate::support::{METER, ends, perfect};
 
@@ -124,8 +124,8 @@ pub(crate) mod lies {
 }
 
 pub(crate) mod returns_too_much {
-    use eval_host::contract::{RubricFault, TrapKind};
     use eval_host_tests::guests::RETURNS_TOO_MUCH;
+    use eval_model::contract::{RubricFault, TrapKind};
 
     use super::unreadable;
     use crate::support::{ends, trap};
@@ -168,8 +168,8 @@ pub(crate) mod returns_broken_text {
     }
 }
 
-fn unreadable() -> eval_host::contract::RubricFault {
-    eval_host::contract::RubricFault::Malformed {
+fn unreadable() -> eval_model::contract::RubricFault {
+    eval_model::contract::RubricFault::Malformed {
         field: "result",
         why: "not a value of its type, or larger than 1048576 bytes".to_owned(),
     }

@@ -1,8 +1,8 @@
 //! Guests that end without an answer.
 
 pub(crate) mod dies {
-    use eval_host::contract::TrapKind;
     use eval_host_tests::guests::DIES;
+    use eval_model::contract::TrapKind;
 
     use crate::support::{ends, perfect, trap};
 
@@ -32,7 +32,7 @@ pub(crate) mod dies {
 macro_rules! traps {
     ($($guest:ident: $constant:ident, $kind:ident, $test:ident;)*) => { $(
         pub(crate) mod $guest {
-            use eval_host::contract::TrapKind;
+            use eval_model::contract::TrapKind;
 
             use crate::support::{ends, trap};
 

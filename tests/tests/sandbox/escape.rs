@@ -125,8 +125,8 @@ pub(crate) mod reaches_for_the_host {
 }
 
 pub(crate) mod keeps_state {
-    use eval_host::sandbox::Limits;
     use eval_host_tests::guests::KEEPS_STATE;
+    use eval_model::limits::Limits;
 
     use crate::support::{Case, prepare, seen};
 
@@ -152,8 +152,8 @@ pub(crate) mod keeps_state {
 }
 
 pub(crate) mod forges_a_handle {
-    use eval_host::contract::TrapKind;
     use eval_host_tests::guests::FORGES_A_HANDLE;
+    use eval_model::contract::TrapKind;
 
     use crate::support::{ends, trap};
 
@@ -164,8 +164,8 @@ pub(crate) mod forges_a_handle {
 }
 
 pub(crate) mod forges_a_handle_at_start {
-    use eval_host::contract::TrapKind;
     use eval_host_tests::guests::FORGES_A_HANDLE_AT_START;
+    use eval_model::contract::TrapKind;
 
     use crate::support::{ends, trap};
 

@@ -1,6 +1,6 @@
 //! Components that are no rubrics, or ask for what no rubric gets: refused when they are loaded, with what to do about it.
 
-use eval_host::sandbox::{LoadRubricError, NotARubric, inspect};
+use eval_sandbox::{LoadRubricError, NotARubric, inspect};
 
 use crate::support::{sandbox, the_next_case_scores};
 
@@ -74,8 +74,9 @@ refused! {
 ///
 /// `PROPTEST_CASES=1000000 cargo test -p eval-host-tests --test sandbox mutated` is the long run.
 mod mutated {
-    use eval_host::sandbox::{RawLimits, inspect};
     use eval_host_tests::guests;
+    use eval_model::limits::RawLimits;
+    use eval_sandbox::inspect;
     use proptest::prelude::*;
 
     use crate::support::{Case, limits, sandbox};
@@ -164,9 +165,9 @@ mod mutated {
 }
 
 /// Components that are valid, small and cheap to run, and that would keep a compiler busy for minutes or for ever.
-mod too_heavy {
-    use eval_host::sandbox::{NotARubric, TooHeavy};
+mod too_costly {
     use eval_host_tests::guests::HONEST;
+    use eval_sandbox::{NotARubric, TooCostly};
 
     use super::refusal;
 
@@ -199,9 +200,9 @@ mod too_heavy {
     }
 
     #[track_caller]
-    fn assert_too_heavy(component: &[u8], expected: &str) {
+    fn assert_too_costly(component: &[u8], expected: &str) {
         let refused = refusal(component);
-        let NotARubric::TooHeavy(TooHeavy { what, .. }) = refused else { panic!("{refused}") };
+        let NotARubric::TooCostly(TooCostly { what, .. }) = refused else { panic!("{refused}") };
         assert_eq!(what, expected);
     }
 
@@ -210,10 +211,10 @@ mod too_heavy {
 
     #[test]
     fn a_function_that_is_too_much_for_a_compiler_is_refused_by_what_makes_it_so() {
-        assert_too_heavy(&with_function(1, &vec![NOTHING; 300_000]), "bytes of code in one function");
-        assert_too_heavy(&with_function(5_000, &[]), "locals in one function");
-        assert_too_heavy(&with_function(1, &EMPTY_BLOCK.repeat(40_000)), "branches in one function");
-        assert_too_heavy(&with_function(1_000, &EMPTY_BLOCK.repeat(1_000)), "locals times branches in one function");
+        assert_too_costly(&with_function(1, &vec![NOTHING; 300_000]), "bytes of code in one function");
+        assert_too_costly(&with_function(5_000, &[]), "locals in one function");
+        assert_too_costly(&with_function(1, &EMPTY_BLOCK.repeat(40_000)), "branches in one function");
+        assert_too_costly(&with_function(1_000, &EMPTY_BLOCK.repeat(1_000)), "locals times branches in one function");
     }
 
     #[test]
@@ -224,16 +225,16 @@ mod too_heavy {
             let twice = [2, 0, 0, 0, 0, 0, 0];
             doubling = [header.clone(), section(4, &doubling), section(5, &twice)].concat();
         }
-        assert_too_heavy(&[HONEST, &section(4, &doubling)].concat(), "components nested in each other");
+        assert_too_costly(&[HONEST, &section(4, &doubling)].concat(), "components nested in each other");
         let many = [number(100), [0, 0, 0].repeat(100)].concat();
         let wide = [header.clone(), section(4, &header), section(5, &many)].concat();
-        assert_too_heavy(&[HONEST, &section(4, &wide)].concat(), "instances");
+        assert_too_costly(&[HONEST, &section(4, &wide)].concat(), "instances");
     }
 }
 
 pub(crate) mod scores_with_other_types {
-    use eval_host::sandbox::NotARubric;
     use eval_host_tests::guests::SCORES_WITH_OTHER_TYPES;
+    use eval_sandbox::NotARubric;
 
     use super::refusal;
 
@@ -245,9 +246,9 @@ pub(crate) mod scores_with_other_types {
 }
 
 pub(crate) mod honest {
-    use eval_host::ids::Digest;
-    use eval_host::sandbox::{BinaryKind, Grant, MOST_COMPONENT_BYTES, NotARubric, inspect};
     use eval_host_tests::guests::HONEST;
+    use eval_model::ids::Digest;
+    use eval_sandbox::{BinaryKind, Grant, MOST_COMPONENT_BYTES, NotARubric, inspect};
 
     use super::refusal;
     use crate::support::sandbox;

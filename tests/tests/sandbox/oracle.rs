@@ -9,8 +9,9 @@ pub(crate) mod performs_operations {
     use std::path::Path;
     use std::sync::OnceLock;
 
-    use eval_host::sandbox::{Limits, PreparedRubric};
     use eval_host_tests::guests::PERFORMS_OPERATIONS;
+    use eval_model::limits::Limits;
+    use eval_sandbox::PreparedRubric;
     use proptest::prelude::*;
     use wasmtime::component::{Component, Linker, ResourceTable};
     use wasmtime::{Config, Engine, Store};

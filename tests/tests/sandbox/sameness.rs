@@ -5,9 +5,10 @@ pub(crate) mod observes_everything {
     use std::process::Command;
     use std::thread;
 
-    use eval_host::contract::Scored;
-    use eval_host::sandbox::{Backend, Limits, PreparedRubric};
     use eval_host_tests::guests::OBSERVES_EVERYTHING;
+    use eval_model::contract::Scored;
+    use eval_model::limits::Limits;
+    use eval_sandbox::{Backend, PreparedRubric};
 
     use crate::support::{Case, WORKERS, again_in_a_process, ends, prepare, sandbox_on};
 
@@ -101,9 +102,10 @@ mod benches {
     use std::path::{Path, PathBuf};
     use std::thread;
 
-    use eval_host::contract::Scored;
-    use eval_host::sandbox::{Backend, Limits, PreparedRubric};
     use eval_host_tests::project_root;
+    use eval_model::contract::Scored;
+    use eval_model::limits::Limits;
+    use eval_sandbox::{Backend, PreparedRubric};
     use serde_json::Value;
 
     use crate::support::{Case, prepare, sandbox_on};

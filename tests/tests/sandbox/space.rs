@@ -1,9 +1,9 @@
 //! Guests that take space: memory, tables, handles, output, the scratch directory.
 
 pub(crate) mod grows_memory {
-    use eval_host::contract::RubricFault;
-    use eval_host::sandbox::{Limits, RawLimits};
     use eval_host_tests::guests::GROWS_MEMORY;
+    use eval_model::contract::RubricFault;
+    use eval_model::limits::{Limits, RawLimits};
 
     use crate::support::{ends, ends_under, limits, seen};
 
@@ -32,8 +32,8 @@ pub(crate) mod grows_memory {
 }
 
 pub(crate) mod wants_much_memory {
-    use eval_host::contract::RubricFault;
     use eval_host_tests::guests::WANTS_MUCH_MEMORY;
+    use eval_model::contract::RubricFault;
 
     use crate::support::ends;
 
@@ -46,8 +46,8 @@ pub(crate) mod wants_much_memory {
 }
 
 pub(crate) mod grows_a_table {
-    use eval_host::contract::RubricFault;
     use eval_host_tests::guests::GROWS_A_TABLE;
+    use eval_model::contract::RubricFault;
 
     use crate::support::ends;
 
@@ -58,8 +58,8 @@ pub(crate) mod grows_a_table {
 }
 
 pub(crate) mod holds_resources {
-    use eval_host::contract::TrapKind;
     use eval_host_tests::guests::HOLDS_RESOURCES;
+    use eval_model::contract::TrapKind;
 
     use crate::support::{ends, trap};
 
@@ -72,8 +72,8 @@ pub(crate) mod holds_resources {
 }
 
 pub(crate) mod makes_handles {
-    use eval_host::contract::TrapKind;
     use eval_host_tests::guests::MAKES_HANDLES;
+    use eval_model::contract::TrapKind;
 
     use crate::support::{ends, trap};
 
@@ -84,8 +84,8 @@ pub(crate) mod makes_handles {
 }
 
 pub(crate) mod prints_a_lot {
-    use eval_host::contract::RubricFault;
     use eval_host_tests::guests::PRINTS_A_LOT;
+    use eval_model::contract::RubricFault;
 
     use crate::support::{ends, seen};
 
@@ -112,9 +112,9 @@ pub(crate) mod prints_a_lot {
 }
 
 pub(crate) mod asks_for_much_randomness {
-    use eval_host::contract::TrapKind;
-    use eval_host::sandbox::Limits;
     use eval_host_tests::guests::ASKS_FOR_MUCH_RANDOMNESS;
+    use eval_model::contract::TrapKind;
+    use eval_model::limits::Limits;
 
     use crate::support::{Case, ends, prepare, seen, trap};
 

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use eval_host::contract::{
+use eval_host_tests::guests;
+use eval_model::contract::{
     BenchCase, CaseFiles, Difficulty, Disposition, Meter, RawScore, RubricFault, RubricRunner, ScoreRequest, Scored,
     Source, TrapKind,
 };
-use eval_host::ids::Digest;
-use eval_host::sandbox::{Backend, Limits, PreparedRubric, RawLimits, Sandbox, SandboxConfig};
-use eval_host_tests::guests;
+use eval_model::ids::Digest;
+use eval_model::limits::{Limits, RawLimits};
+use eval_sandbox::{Backend, PreparedRubric, Sandbox, SandboxConfig};
 
 pub(crate) const WORKERS: u32 = 4;
 

@@ -5,9 +5,9 @@ pub(crate) mod loops_forever {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use eval_host::contract::RubricFault;
-    use eval_host::sandbox::RawLimits;
     use eval_host_tests::guests::LOOPS_FOREVER;
+    use eval_model::contract::RubricFault;
+    use eval_model::limits::RawLimits;
 
     use crate::support::{Case, again_in_a_process, ends, first_allowed_cpu, limits, prepare, the_next_case_scores};
 
@@ -69,9 +69,9 @@ pub(crate) mod loops_forever {
 }
 
 pub(crate) mod loops_at_start {
-    use eval_host::contract::RubricFault;
-    use eval_host::sandbox::RawLimits;
     use eval_host_tests::guests::LOOPS_AT_START;
+    use eval_model::contract::RubricFault;
+    use eval_model::limits::RawLimits;
 
     use crate::support::{Case, ends, limits, prepare, the_next_case_scores};
 
@@ -92,9 +92,10 @@ pub(crate) mod loops_at_start {
 }
 
 pub(crate) mod recurses_forever {
-    use eval_host::contract::TrapKind;
-    use eval_host::sandbox::{Backend, Limits};
     use eval_host_tests::guests::RECURSES_FOREVER;
+    use eval_model::contract::TrapKind;
+    use eval_model::limits::Limits;
+    use eval_sandbox::Backend;
 
     use crate::support::{Case, ends, sandbox_on, trap};
 
@@ -119,9 +120,9 @@ pub(crate) mod calls_the_host_forever {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use eval_host::contract::RubricFault;
-    use eval_host::sandbox::RawLimits;
     use eval_host_tests::guests::CALLS_THE_HOST_FOREVER;
+    use eval_model::contract::RubricFault;
+    use eval_model::limits::RawLimits;
 
     use crate::support::{Case, ends_under, limits, little_fuel, prepare, the_next_case_scores};
 
@@ -167,8 +168,8 @@ pub(crate) mod calls_the_host_forever {
 }
 
 pub(crate) mod moves_memory_forever {
-    use eval_host::contract::RubricFault;
     use eval_host_tests::guests::MOVES_MEMORY_FOREVER;
+    use eval_model::contract::RubricFault;
 
     use crate::support::ends;
 
@@ -183,8 +184,8 @@ pub(crate) mod moves_memory_forever {
 pub(crate) mod sleeps {
     use std::time::{Duration, Instant};
 
-    use eval_host::contract::TrapKind;
     use eval_host_tests::guests::SLEEPS;
+    use eval_model::contract::TrapKind;
 
     use crate::support::{ends, seen, trap};
 
@@ -206,8 +207,8 @@ pub(crate) mod sleeps {
 }
 
 pub(crate) mod waits_forever {
-    use eval_host::contract::TrapKind;
     use eval_host_tests::guests::WAITS_FOREVER;
+    use eval_model::contract::TrapKind;
 
     use crate::support::{ends, perfect, trap};
 

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::bench::list_task_classes;
-use crate::cli::exit::Exit;
+use crate::bench::rubric_build::{BuiltRubric, build_rubric, install_rubric};
+use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::problem::Problem;
 use crate::cli::surroundings;
-use crate::files::Folder;
-use crate::ids::TaskClassName;
-use crate::rubric_build::{BuiltRubric, build_rubric, install_rubric};
+use eval_evidence::files::Folder;
+use eval_model::advice::Exit;
+use eval_model::ids::TaskClassName;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct BuildArgs {
@@ -29,12 +29,12 @@ pub(in crate::cli) struct BuildArgs {
     check: bool,
 }
 
-pub(super) fn build(args: &BuildArgs) -> Result<Exit, Problem> {
+pub(super) fn build(args: &BuildArgs) -> Result<Exit, Failure> {
     let toolchain = surroundings::toolchain().ok_or_else(|| {
-        Problem::new(Exit::HarnessError, "neither CARGO_HOME nor HOME is set, so cargo's folder is unknown")
+        Failure::new(Exit::HarnessError, "neither CARGO_HOME nor HOME is set, so cargo's folder is unknown")
     })?;
     let root = Folder::open_ambient(&args.bench_root).map_err(|error| {
-        Problem::new(Exit::UsageOrCap, error.to_string()).hint("name the benches' folder with --bench-root")
+        Failure::new(Exit::UsageOrCap, error.to_string()).hint("name the benches' folder with --bench-root")
     })?;
     let task_classes = match &args.task_class {
         Some(task_class) => vec![task_class.clone()],
@@ -45,7 +45,7 @@ pub(super) fn build(args: &BuildArgs) -> Result<Exit, Problem> {
     for task_class in task_classes {
         printer.tell(&format!("building the rubric of {task_class}"));
         let built = build_rubric(&args.rubrics, &task_class, &toolchain).map_err(|error| {
-            Problem::new(Exit::HarnessError, format!("failed to build the rubric of `{task_class}`")).caused_by(&error)
+            Failure::new(Exit::HarnessError, format!("failed to build the rubric of `{task_class}`")).caused_by(&error)
         })?;
         let bench = args.bench_root.join(task_class.as_str());
         if args.check && !is_committed(&built, &root, &task_class) {
@@ -69,7 +69,7 @@ fn is_committed(built: &BuiltRubric, root: &Folder, task_class: &TaskClassName) 
         && committed("rubric.wasm.blake3").as_deref() == Some(built.pin().as_bytes())
 }
 
-fn install(built: &BuiltRubric, bench: &Path) -> Result<(), Problem> {
+fn install(built: &BuiltRubric, bench: &Path) -> Result<(), Failure> {
     install_rubric(built, bench)
-        .map_err(|error| Problem::new(Exit::HarnessError, "the rubric was built, but not installed").caused_by(&error))
+        .map_err(|error| Failure::new(Exit::HarnessError, "the rubric was built, but not installed").caused_by(&error))
 }

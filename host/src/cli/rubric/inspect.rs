@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::problem::Problem;
 use crate::cli::read_file;
-use crate::ids::Digest;
-use crate::sandbox::{BinaryKind, Grant, Inspection, MOST_COMPONENT_BYTES, inspect as inspect_bytes};
+use eval_model::advice::Exit;
+use eval_model::ids::Digest;
+use eval_sandbox::{BinaryKind, Grant, Inspection, MOST_COMPONENT_BYTES, inspect as inspect_bytes};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InspectArgs {
@@ -40,7 +40,7 @@ struct ImportLine<'a> {
     refusal: Option<String>,
 }
 
-pub(in crate::cli) fn inspect(args: &InspectArgs) -> Result<Exit, Problem> {
+pub(in crate::cli) fn inspect(args: &InspectArgs) -> Result<Exit, Failure> {
     // One byte over the limit is enough to be told so.
     let bytes = read_file(&args.component, MOST_COMPONENT_BYTES + 1)?;
     let inspection = inspect_bytes(&bytes);

@@ -7,8 +7,8 @@ mod test;
 
 use clap::Subcommand;
 
-use super::exit::Exit;
-use super::problem::Problem;
+use super::failure::Failure;
+use eval_model::advice::Exit;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RubricCommand {
@@ -22,7 +22,7 @@ pub(super) enum RubricCommand {
     Test(test::TestArgs),
 }
 
-pub(super) fn rubric(command: RubricCommand) -> Result<Exit, Problem> {
+pub(super) fn rubric(command: RubricCommand) -> Result<Exit, Failure> {
     match command {
         RubricCommand::Build(args) => build::build(&args),
         RubricCommand::Inspect(args) => inspect::inspect(&args),

@@ -3,22 +3,26 @@
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use serde::Serialize;
 
 use crate::bench::{Bench, load_bench};
-use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::problem::Problem;
 use crate::cli::{open_bench_root, open_input_root, read_file, surroundings};
-use crate::contract::{CapturedStream, Meter, RubricRunner as _, ScoreRequest, Scored};
-use crate::files::MOST_FILE_BYTES;
-use crate::ids::CaseId;
-use crate::json;
-use crate::sandbox::{MOST_COMPONENT_BYTES, ScratchEntry, ScratchTree};
-use crate::score::{BenchScore, CaseFault, OutcomeClass, is_harmless};
-use crate::stage::{StagedCase, stage};
+use eval_evidence::files::MOST_FILE_BYTES;
+use eval_model::advice::Exit;
+use eval_model::case::ReadCase;
+use eval_model::contract::{CapturedStream, Meter, RubricRunner, RunnerError, ScoreRequest, Scored};
+use eval_model::ids::CaseId;
+use eval_model::json;
+use eval_model::judge::{Judgement, judge};
+use eval_model::outcome::OutcomeClass;
+use eval_model::score::BenchScore;
+use eval_model::text::is_harmless;
+use eval_sandbox::{MOST_COMPONENT_BYTES, PreparedRubric, ScratchEntry, ScratchTree};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ScoreArgs {
@@ -51,8 +55,8 @@ struct ScoreLine<'a> {
     memory_limit_bytes: u64,
 }
 
-pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Problem> {
-    let (bench, staged) = load(args)?;
+pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Failure> {
+    let (bench, case) = load(args)?;
     let output_json = read_output(&args.output)?;
     let (name, component) = match &args.rubric {
         Some(path) => (format!("`{}`", path.display()), read_file(path, MOST_COMPONENT_BYTES)?),
@@ -60,32 +64,37 @@ pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Problem> {
     };
     let rubric = surroundings::sandbox(NonZeroUsize::MIN)?
         .load(&component)
-        .map_err(|error| Problem::new(Exit::HarnessError, format!("failed to load {name}")).caused_by(&error))?
+        .map_err(|error| Failure::new(Exit::HarnessError, format!("failed to load {name}")).caused_by(&error))?
         .prepare(bench.registration.limits);
-    let meter = Meter::default();
-    let request = ScoreRequest {
-        case: &staged.case,
-        case_digest: staged.case_digest,
-        files: &staged.files,
-        output_json: &output_json,
-        meter,
-    };
-    let not_run = |error| Problem::from_error(Exit::HarnessError, &error);
-    match &args.keep_scratch {
-        None => report(&bench, &staged, &rubric.score(&request).map_err(not_run)?, meter),
-        Some(folder) => {
-            let (scored, scratch) = rubric.score_keeping_scratch(&request).map_err(not_run)?;
-            let exit = report(&bench, &staged, &scored, meter)?;
-            write_scratch(folder, &scratch)?;
-            Ok(exit)
-        }
+    let runner = KeepsScratch { rubric: &rubric, scratch: Mutex::default() };
+    let judged = judge(&runner, &case, &output_json, Meter::default(), &bench.registration.standards.block_modes)
+        .map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
+    let exit = report(&bench, &case, &judged)?;
+    let scratch = runner.scratch.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let (Some(folder), Some(scratch)) = (&args.keep_scratch, scratch) {
+        write_scratch(folder, &scratch)?;
+    }
+    Ok(exit)
+}
+
+/// The rubric, and what its scratch directory held at the end of its last call.
+struct KeepsScratch<'a> {
+    rubric: &'a PreparedRubric,
+    scratch: Mutex<Option<ScratchTree>>,
+}
+
+impl RubricRunner for KeepsScratch<'_> {
+    fn score(&self, request: &ScoreRequest<'_>) -> Result<Scored, RunnerError> {
+        let (scored, scratch) = self.rubric.score_keeping_scratch(request)?;
+        *self.scratch.lock().unwrap_or_else(PoisonError::into_inner) = Some(scratch);
+        Ok(scored)
     }
 }
 
 /// The bench around the case's folder, and the case.
-fn load(args: &ScoreArgs) -> Result<(Bench, StagedCase), Problem> {
+fn load(args: &ScoreArgs) -> Result<(Bench, ReadCase), Failure> {
     let case = fs::canonicalize(&args.case).map_err(|error| {
-        Problem::new(Exit::UsageOrCap, format!("the case `{}` cannot be opened", args.case.display())).caused_by(&error)
+        Failure::new(Exit::UsageOrCap, format!("the case `{}` cannot be opened", args.case.display())).caused_by(&error)
     })?;
     let places = || {
         let (cases, name) = (case.parent()?, case.file_name()?.to_str()?);
@@ -94,56 +103,44 @@ fn load(args: &ScoreArgs) -> Result<(Bench, StagedCase), Problem> {
     };
     let Some((root, task_class, name)) = places() else {
         let what = format!("`{}` is not a case's folder, `bench/<slug>/cases/<case-id>`", args.case.display());
-        return Err(Problem::new(Exit::UsageOrCap, what));
+        return Err(Failure::new(Exit::UsageOrCap, what));
     };
     let bench = load_bench(&open_bench_root(root)?, &task_class)?;
     let input_root = open_input_root(args.input_root.as_deref())?;
-    let loaded = bench
-        .open_case(name)
-        .and_then(|folder| stage(&folder, &input_root).map_err(|error| bench.load_error(name, &error)));
-    match loaded {
-        Ok(staged) => Ok((bench, staged)),
-        Err(entry) => {
-            let what = format!("{} does not load: {}: {}", entry.folder, entry.field, entry.message);
-            Err(Problem::new(Exit::HarnessError, what))
-        }
+    match bench.read_case(name, &input_root) {
+        Ok(case) => Ok((bench, case.read)),
+        Err(entry) => Err(Failure::from_error(Exit::HarnessError, &entry)),
     }
 }
 
-fn read_output(path: &Path) -> Result<String, Problem> {
-    let wrong = |why: String| Problem::new(Exit::UsageOrCap, format!("`{}` is not an output: {why}", path.display()));
+fn read_output(path: &Path) -> Result<String, Failure> {
+    let wrong = |why: String| Failure::new(Exit::UsageOrCap, format!("`{}` is not an output: {why}", path.display()));
     let text = String::from_utf8(read_file(path, MOST_FILE_BYTES)?).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
     json::check_object(&text).map_err(|error| wrong(error.to_string()))?;
     Ok(text)
 }
 
-fn report(bench: &Bench, staged: &StagedCase, scored: &Scored, meter: Meter) -> Result<Exit, Problem> {
-    let block = &bench.registration.block_modes;
-    let admitted = scored.result.clone().and_then(|raw| BenchScore::admit(raw, meter, block));
-    let (outcome, score) = match admitted.map_err(CaseFault::Rubric) {
-        Ok(score) => (OutcomeClass::Scored, score),
-        Err(fault) => (fault.class(), BenchScore::faulted(&fault, meter)),
-    };
+fn report(bench: &Bench, case: &ReadCase, judged: &Judgement) -> Result<Exit, Failure> {
     let limits = bench.registration.limits;
     let mut printer = Printer::stdio();
-    for (name, stream) in [("stdout", &scored.stdout), ("stderr", &scored.stderr)] {
+    for (name, stream) in [("stdout", &judged.stdout), ("stderr", &judged.stderr)] {
         show_stream(&mut printer, name, stream);
     }
-    let fuel = scored.fuel_used.map_or("unknown".to_owned(), |fuel| fuel.to_string());
+    let fuel = judged.fuel_used.map_or("unknown".to_owned(), |fuel| fuel.to_string());
     printer.tell(&format!("fuel: {fuel} of {}", limits.fuel()));
-    let peak = scored.peak_memory_bytes.map_or("unknown".to_owned(), |peak| peak.to_string());
+    let peak = judged.peak_memory_bytes.map_or("unknown".to_owned(), |peak| peak.to_string());
     printer.tell(&format!("peak memory: {peak} of {} bytes", limits.memory_bytes()));
     printer.data(&ScoreLine {
         kind: "case",
-        case_id: &staged.case.case_id,
-        outcome,
-        score: &score,
-        fuel_used: scored.fuel_used,
+        case_id: &case.case.case_id,
+        outcome: judged.outcome(),
+        score: &judged.score,
+        fuel_used: judged.fuel_used,
         fuel_limit: limits.fuel(),
-        peak_memory_bytes: scored.peak_memory_bytes,
+        peak_memory_bytes: judged.peak_memory_bytes,
         memory_limit_bytes: limits.memory_bytes(),
     });
-    printer.finish(if score.passed() { Exit::Ok } else { Exit::AnswerIsNo })
+    printer.finish(if judged.score.passed() { Exit::Ok } else { Exit::AnswerIsNo })
 }
 
 /// A guest's words, with whatever could talk to a terminal escaped.
@@ -161,10 +158,10 @@ fn show_stream(printer: &mut Printer, name: &str, stream: &CapturedStream) {
 }
 
 /// Writes what the rubric left. Links are written as text: nothing on disk points anywhere, and nothing is written twice.
-fn write_scratch(folder: &Path, scratch: &ScratchTree) -> Result<(), Problem> {
+fn write_scratch(folder: &Path, scratch: &ScratchTree) -> Result<(), Failure> {
     let failed = |path: &Path, error: &std::io::Error| {
         let what = format!("the scratch directory could not be written to `{}`", path.display());
-        Problem::new(Exit::HarnessError, what).caused_by(error)
+        Failure::new(Exit::HarnessError, what).caused_by(error)
     };
     fs::create_dir(folder)
         .map_err(|error| failed(folder, &error).hint("--keep-scratch takes a folder that does not exist yet"))?;

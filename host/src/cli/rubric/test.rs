@@ -6,16 +6,14 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use crate::bench::{Bench, load_bench};
-use crate::cli::exit::Exit;
+use crate::bench::golden::{GoldenResult, GoldenTest, golden_tests, run_golden};
+use crate::bench::{Bench, InputRoot, load_bench};
+use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::problem::Problem;
 use crate::cli::{open_bench_root, open_input_root, surroundings};
-use crate::golden::{GoldenResult, GoldenTest, golden_tests, run_golden};
-use crate::ids::TaskClassName;
-use crate::report::LoadErrorEntry;
-use crate::sandbox::PreparedRubric;
-use crate::stage::{InputRoot, stage};
+use eval_model::advice::Exit;
+use eval_model::ids::TaskClassName;
+use eval_sandbox::PreparedRubric;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TestArgs {
@@ -37,7 +35,7 @@ struct GoldenLine<'a> {
     name: &'a str,
     holds: bool,
     expected: String,
-    came: String,
+    actual: String,
     fuel_used: Option<u64>,
     peak_memory_bytes: Option<u64>,
 }
@@ -51,14 +49,14 @@ struct Tally {
     most_memory: u64,
 }
 
-pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Problem> {
+pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Failure> {
     let bench = load_bench(&open_bench_root(&args.bench_root)?, &args.task_class)?;
     let input_root = open_input_root(args.input_root.as_deref())?;
     let rubric = surroundings::sandbox(NonZeroUsize::MIN)?
         .load(&bench.rubric)
         .map_err(|error| {
             let what = format!("failed to load the rubric of `{}`", args.task_class);
-            Problem::new(Exit::HarnessError, what).caused_by(&error)
+            Failure::new(Exit::HarnessError, what).caused_by(&error)
         })?
         .prepare(bench.registration.limits);
     let mut printer = Printer::stdio();
@@ -84,19 +82,15 @@ fn test_case(
     input_root: &InputRoot,
     printer: &mut Printer,
     tally: &mut Tally,
-) -> Result<(), Problem> {
-    let not_loaded = |entry: LoadErrorEntry| {
-        Problem::new(Exit::HarnessError, format!("{} does not load: {}: {}", entry.folder, entry.field, entry.message))
-    };
-    let case = bench.open_case(name).map_err(not_loaded)?;
-    let staged = stage(&case, input_root).map_err(|error| not_loaded(bench.load_error(name, &error)))?;
-    let tests = golden_tests(&bench.folder, name).map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
+) -> Result<(), Failure> {
+    let case = bench.read_case(name, input_root).map_err(|entry| Failure::from_error(Exit::HarnessError, &entry))?;
+    let tests = golden_tests(&bench.folder, name).map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
     for test in &tests {
-        let result = run_golden(test, &staged, rubric, &bench.registration.block_modes)
-            .map_err(|error| Problem::from_error(Exit::HarnessError, &error))?;
+        let result = run_golden(test, &case.read, rubric, &bench.registration.standards.block_modes)
+            .map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
         tally.most_fuel = tally.most_fuel.max(result.fuel_used.unwrap_or(0));
         tally.most_memory = tally.most_memory.max(result.peak_memory_bytes.unwrap_or(0));
-        let holds = result.came == test.expected;
+        let holds = result.actual == test.expected;
         if holds {
             tally.held += 1;
         } else {
@@ -109,7 +103,7 @@ fn test_case(
             name: &test.name,
             holds,
             expected: test.expected.to_string(),
-            came: result.came.to_string(),
+            actual: result.actual.to_string(),
             fuel_used: result.fuel_used,
             peak_memory_bytes: result.peak_memory_bytes,
         });
@@ -120,5 +114,5 @@ fn test_case(
 fn tell_difference(printer: &mut Printer, case_name: &str, test: &GoldenTest, result: &GoldenResult) {
     printer.tell(&format!("{case_name}/{}:", test.name));
     printer.tell(&format!("  expected {}", test.expected));
-    printer.tell(&format!("  came     {}", result.fault.clone().unwrap_or_else(|| result.came.to_string())));
+    printer.tell(&format!("  actual   {}", result.fault.clone().unwrap_or_else(|| result.actual.to_string())));
 }

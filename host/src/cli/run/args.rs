@@ -9,9 +9,9 @@ use super::super::Places;
 use super::super::concurrency::ConcurrencyArgs;
 use super::super::evidence::TrustArgs;
 use crate::bench::Capture;
-use crate::cost::{MOST_DOLLARS, Usd, is_possible_cost};
-use crate::ids::TaskClassName;
-use crate::select::Shard;
+use crate::bench::select::Shard;
+use crate::live::cost::{MOST_DOLLARS, Usd, is_possible_cost};
+use eval_model::ids::TaskClassName;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RunArgs {

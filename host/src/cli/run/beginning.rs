@@ -5,17 +5,17 @@
 
 use std::path::Path;
 
-use super::super::exit::Exit;
-use super::super::problem::Problem;
+use super::super::failure::Failure;
 use super::super::surroundings;
 use super::live::{random_mark, say};
 use super::session::{OpenStore, Session};
-use crate::cost::Usd;
-use crate::journal::{Header, Journal, JournalContents, JournalError, JournalPlace, RunTerms};
-use crate::live_run::end_orphans;
-use crate::run_lock::RunLock;
-use crate::sut::live::{Leftover, boot_id};
-use crate::utc::UtcMillis;
+use crate::live::agent::{Leftover, boot_id};
+use crate::live::cost::Usd;
+use crate::live::journal::{Header, Journal, JournalContents, JournalError, JournalPlace, RunTerms};
+use crate::live::live_run::end_orphans;
+use crate::live::run_lock::RunLock;
+use eval_model::advice::Exit;
+use eval_model::utc::UtcMillis;
 
 /// What an earlier run left behind.
 pub(super) enum Found {
@@ -30,7 +30,7 @@ pub(super) enum Found {
 }
 
 /// Looks for an earlier run, and ends whatever of it is left.
-pub(super) fn look(place: &JournalPlace, store: &OpenStore) -> Result<Found, Problem> {
+pub(super) fn look(place: &JournalPlace, store: &OpenStore) -> Result<Found, Failure> {
     let Some(found) = place.read().map_err(failed)? else { return Ok(Found::Nothing) };
     for Leftover { path, error } in end_orphans(&found, &surroundings::scratch()) {
         // It is in nobody's way: every case gets a folder of its own.
@@ -50,7 +50,7 @@ pub(super) fn look(place: &JournalPlace, store: &OpenStore) -> Result<Found, Pro
         (None, Some(_)) => Exit::Ok,
         (None, None) => {
             let what = format!("the marker `{started_marker}`, which announced the run of {started_at}, is gone");
-            return Err(Problem::new(Exit::EvidenceBroken, what).hint("`eval-host verify` says what is wrong"));
+            return Err(Failure::new(Exit::EvidenceBroken, what).hint("`eval-host verify` says what is wrong"));
         }
     };
     place.remove().map_err(failed)?;
@@ -71,7 +71,7 @@ pub(super) struct Begun {
 }
 
 impl Beginning {
-    pub(super) fn of(found: Found, resume: bool, terms: &RunTerms) -> Result<Self, Problem> {
+    pub(super) fn of(found: Found, resume: bool, terms: &RunTerms) -> Result<Self, Failure> {
         match (found, resume) {
             (Found::Unfinished(earlier), true) => {
                 check_terms(&earlier, terms)?;
@@ -80,7 +80,7 @@ impl Beginning {
             (Found::Unfinished(abandoned), false) => Ok(Self::Anew { abandoned: Some(abandoned) }),
             (Found::Nothing | Found::Committed { .. }, false) => Ok(Self::Anew { abandoned: None }),
             (Found::Nothing | Found::Committed { .. }, true) => {
-                Err(Problem::new(Exit::UsageOrCap, format!("there is no run of `{}` to resume", terms.task_class))
+                Err(Failure::new(Exit::UsageOrCap, format!("there is no run of `{}` to resume", terms.task_class))
                     .hint("leave out --resume to start one"))
             }
         }
@@ -102,7 +102,7 @@ impl Beginning {
         place: JournalPlace,
         terms: RunTerms,
         store: &OpenStore,
-    ) -> Result<Begun, Problem> {
+    ) -> Result<Begun, Failure> {
         match self {
             Self::Resumed(earlier) => {
                 let journal = place.go_on(&earlier, boot_id()).map_err(failed)?;
@@ -119,7 +119,7 @@ impl Beginning {
     }
 }
 
-fn start(session: &Session<'_>, place: &JournalPlace, terms: RunTerms, store: &OpenStore) -> Result<Begun, Problem> {
+fn start(session: &Session<'_>, place: &JournalPlace, terms: RunTerms, store: &OpenStore) -> Result<Begun, Failure> {
     let mark = random_mark()?;
     let started_marker = store.announce(session, &[])?;
     let header = Header::new(terms, mark, session.now, started_marker);
@@ -128,30 +128,30 @@ fn start(session: &Session<'_>, place: &JournalPlace, terms: RunTerms, store: &O
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-fn failed(error: JournalError) -> Problem {
-    Problem::from_error(Exit::HarnessError, &error)
+fn failed(error: JournalError) -> Failure {
+    Failure::from_error(Exit::HarnessError, &error)
 }
 
 /// What other runs spent while this one waited counts against its cap. If the one that was waited for is the one that is
 /// resumed, its journal says what it spent, and the ledger says so once more.
-pub(super) fn cap_left(cap: Usd, lock: &RunLock, earlier_charges: &[Usd]) -> Result<Usd, Problem> {
+pub(super) fn cap_left(cap: Usd, lock: &RunLock, earlier_charges: &[Usd]) -> Result<Usd, Failure> {
     let others = earlier_charges.iter().fold(lock.spent_meanwhile, |spent, charged| spent.saturating_sub(*charged));
     let left = cap.saturating_sub(others);
     if others > Usd::ZERO && left == Usd::ZERO {
         let what = format!("other runs spent {others} while this one waited, and its cap is {cap}");
-        return Err(Problem::new(Exit::UsageOrCap, what).hint("start it again, or raise the cap with --max-cost-usd"));
+        return Err(Failure::new(Exit::UsageOrCap, what).hint("start it again, or raise the cap with --max-cost-usd"));
     }
     Ok(left)
 }
 
-fn check_terms(earlier: &JournalContents, terms: &RunTerms) -> Result<(), Problem> {
+fn check_terms(earlier: &JournalContents, terms: &RunTerms) -> Result<(), Failure> {
     let differences = earlier.header.terms.differences(terms);
     if differences.is_empty() {
         return Ok(());
     }
     let what =
         format!("the run of {} cannot be resumed as this one: {}", earlier.header.started_at, differences.join("; "));
-    Err(Problem::new(Exit::UsageOrCap, what)
+    Err(Failure::new(Exit::UsageOrCap, what)
         .hint("resume with the flags and the bench of that run, or leave out --resume to start another"))
 }
 

@@ -2,20 +2,20 @@
 
 use serde::Serialize;
 
-use super::super::exit::Exit;
+use super::super::failure::Failure;
 use super::super::printer::Printer;
-use super::super::problem::Problem;
 use super::args::LiveArgs;
 use super::session::Session;
-use crate::cost::Usd;
-use crate::ids::{CaseId, Digest, TaskClassName};
-use crate::stage::stage;
+use crate::bench::LoadedCase;
+use crate::live::cost::Usd;
+use eval_model::advice::Exit;
+use eval_model::ids::{CaseId, Digest, TaskClassName};
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Line<'a> {
     PlannedCase { case_id: &'a CaseId, case_digest: Digest, input_digest: Digest },
-    LoadError(&'a crate::report::LoadErrorEntry),
+    LoadError(&'a eval_model::report::LoadErrorEntry),
     Plan(PlanLine<'a>),
 }
 
@@ -31,21 +31,18 @@ struct PlanLine<'a> {
     largest_possible_cost_usd: f64,
 }
 
-pub(super) fn dry_run(session: &Session<'_>, live: &LiveArgs) -> Result<Exit, Problem> {
+pub(super) fn dry_run(session: &Session<'_>, live: &LiveArgs) -> Result<Exit, Failure> {
     let bench = session.bench;
     let mut printer = Printer::stdio();
     let (mut cases, mut load_errors) = (0, 0);
     for name in session.chosen.names() {
-        let staged = bench
-            .open_case(&name)
-            .and_then(|folder| stage(&folder, session.input_root).map_err(|error| bench.load_error(&name, &error)));
-        match staged {
-            Ok(staged) => {
+        match bench.read_case(&name, session.input_root) {
+            Ok(LoadedCase { read, .. }) => {
                 cases += 1;
                 printer.data(&Line::PlannedCase {
-                    case_id: &staged.case.case_id,
-                    case_digest: staged.case_digest,
-                    input_digest: staged.input_digest,
+                    case_id: &read.case.case_id,
+                    case_digest: read.case_digest,
+                    input_digest: read.input_digest,
                 });
             }
             Err(entry) => {

@@ -10,33 +10,33 @@ use std::time::Duration;
 use rustix::process::Pid;
 use serde::Serialize;
 
-use super::super::exit::Exit;
+use super::super::failure::Failure;
 use super::super::guard::Guard;
-use super::super::problem::Problem;
 use super::super::{signals, surroundings};
 use super::args::{LiveArgs, RunArgs};
 use super::beginning::{Beginning, Found, cap_left, look};
 use super::session::{OpenStore, RunFailure, Session};
+use crate::answers::SutName;
+use crate::answers::shard::BundleHeader;
 use crate::bench::{Capture, SutSettings};
-use crate::cost::{Budget, Usd};
-use crate::evaluation::LiveFacts;
-use crate::ids::Digest;
-use crate::interrupt::Interrupt;
-use crate::journal::{Header, JournalError, JournalPlace, LiveTerms, RunTerms};
-use crate::live_run::{LiveParts, LiveRun, Recorder};
-use crate::pipeline::AnswerSource;
-use crate::record::Sut;
-use crate::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting};
-use crate::sandbox::PreparedRubric;
-use crate::shard::BundleHeader;
-use crate::sut::SutName;
-use crate::sut::live::{Family, LiveSut, RunMark};
+use crate::live::agent::{Family, LiveSut, RunMark};
+use crate::live::cost::{Budget, Usd};
+use crate::live::interrupt::Interrupt;
+use crate::live::journal::{Header, JournalError, JournalPlace, LiveTerms, RunTerms};
+use crate::live::live_run::{LiveParts, LiveRun, Recorder};
+use crate::live::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting};
+use crate::run::evaluation::LiveFacts;
+use crate::run::pipeline::AnswerSource;
+use eval_evidence::record::Sut;
+use eval_model::advice::Exit;
+use eval_model::ids::Digest;
+use eval_sandbox::PreparedRubric;
 
 /// The variables that an agent gets when no registration says which.
 const DEFAULT_ENVIRONMENT: [&str; 2] = ["PATH", "HOME"];
 const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
 
-pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue) -> Result<Exit, Problem> {
+pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue) -> Result<Exit, Failure> {
     let args = &all_args.live;
     let agent = Agent::of(session, args)?;
     let per_case = agent.settings.max_cost_usd_per_case.and_then(Usd::from_dollars);
@@ -48,7 +48,7 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
     // Whatever can fail before anything is announced or paid for does so here.
     let host = random_mark()?;
     let guard = Guard::start(&host).map_err(|error| {
-        Problem::new(Exit::HarnessError, "what ends agents should this process be killed does not start")
+        Failure::new(Exit::HarnessError, "what ends agents should this process be killed does not start")
             .caused_by(&error)
     })?;
     let rubric = session.prepare_rubric()?;
@@ -62,7 +62,7 @@ pub(super) fn run(session: &Session<'_>, all_args: &RunArgs, queue: RunLockQueue
         Found::Committed { started_at, exit } if args.resume => {
             let release = lock.release(Usd::ZERO);
             say(&format!("the run of {started_at} is complete, and its record is committed: nothing is left to do"));
-            return release.map(|()| exit).map_err(|error| Problem::from_error(Exit::HarnessError, &error));
+            return release.map(|()| exit).map_err(|error| Failure::from_error(Exit::HarnessError, &error));
         }
         found => Beginning::of(found, args.resume, &terms)?,
     };
@@ -108,9 +108,9 @@ fn execute(
 }
 
 /// Keeps the journal of a run that has no result yet, and says how to go on.
-fn end(result: Result<Exit, RunFailure>, live_run: LiveRun<'_>) -> Result<Exit, Problem> {
-    let not_ended = |error: crate::live_run::LiveRunError| {
-        Problem::new(Exit::HarnessError, "the run is over, but could not be put away").caused_by(&error)
+fn end(result: Result<Exit, RunFailure>, live_run: LiveRun<'_>) -> Result<Exit, Failure> {
+    let not_ended = |error: crate::live::live_run::LiveRunError| {
+        Failure::new(Exit::HarnessError, "the run is over, but could not be put away").caused_by(&error)
     };
     match result {
         Ok(exit) => live_run.committed().map(|()| exit).map_err(not_ended),
@@ -120,7 +120,7 @@ fn end(result: Result<Exit, RunFailure>, live_run: LiveRun<'_>) -> Result<Exit, 
         }
         Err(failure) => {
             live_run.left_unfinished().map_err(not_ended)?;
-            Err(Problem::from(failure).hint(format!("continue it with `{}`", surroundings::resume_command())))
+            Err(Failure::from(failure).hint(format!("continue it with `{}`", surroundings::resume_command())))
         }
     }
 }
@@ -143,7 +143,7 @@ struct CommandFacts<'a> {
 }
 
 impl Agent {
-    fn of(session: &Session<'_>, args: &LiveArgs) -> Result<Self, Problem> {
+    fn of(session: &Session<'_>, args: &LiveArgs) -> Result<Self, Failure> {
         let registered = session.bench.registration.sut.clone();
         let mut settings = match (registered, &args.sut) {
             (Some(settings), None) => settings,
@@ -157,7 +157,7 @@ impl Agent {
             },
             (None, None) => {
                 let what = format!("no agent is named for `{}`", session.bench.registration.task_class);
-                return Err(Problem::new(Exit::UsageOrCap, what)
+                return Err(Failure::new(Exit::UsageOrCap, what)
                     .hint("name one with --sut '<command>', or with `[sut]` in registration.toml"));
             }
         };
@@ -203,7 +203,7 @@ impl Agent {
 
 /// A command line for the shell. A program that is named by a relative path is looked for from here, because agents run in
 /// folders of their own.
-fn shell(line: &str) -> Result<Vec<String>, Problem> {
+fn shell(line: &str) -> Result<Vec<String>, Failure> {
     let (program, rest) = line.split_at(line.find(char::is_whitespace).unwrap_or(line.len()));
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./+".contains(character);
     let line = if program.contains('/') && program.chars().all(is_plain) {
@@ -215,9 +215,9 @@ fn shell(line: &str) -> Result<Vec<String>, Problem> {
     Ok(vec!["/bin/sh".to_owned(), "-c".to_owned(), line])
 }
 
-fn from_here(path: impl AsRef<Path>) -> Result<PathBuf, Problem> {
+fn from_here(path: impl AsRef<Path>) -> Result<PathBuf, Failure> {
     absolute(path)
-        .map_err(|error| Problem::new(Exit::HarnessError, "the working directory is not there").caused_by(&error))
+        .map_err(|error| Failure::new(Exit::HarnessError, "the working directory is not there").caused_by(&error))
 }
 
 /// The file name of the program that a command line begins with.
@@ -227,7 +227,7 @@ fn program_name(line: &str) -> String {
 }
 
 /// The same for a program that a registration names.
-fn absolute_command(command: &[String]) -> Result<Vec<OsString>, Problem> {
+fn absolute_command(command: &[String]) -> Result<Vec<OsString>, Failure> {
     let mut command: Vec<_> = command.iter().map(OsString::from).collect();
     if command[0].to_string_lossy().contains('/') {
         command[0] = from_here(&command[0])?.into_os_string();
@@ -240,7 +240,7 @@ fn acquire(
     args: &LiveArgs,
     queue: RunLockQueue,
     interrupt: &Interrupt,
-) -> Result<RunLock, Problem> {
+) -> Result<RunLock, Failure> {
     let mut tell = say;
     let waiting = Waiting {
         say: if args.no_wait { None } else { Some(&mut tell) },
@@ -252,24 +252,24 @@ fn acquire(
             RunLockError::Interrupted { .. } => Exit::Interrupted,
             _ => Exit::HarnessError,
         };
-        Problem::from_error(exit, &error)
+        Failure::from_error(exit, &error)
     })
 }
 
 /// Takes the journal's place in the store, so that it is certain that no living run writes what is found there.
-fn hold_journal(session: &Session<'_>, terms: &RunTerms) -> Result<JournalPlace, Problem> {
+fn hold_journal(session: &Session<'_>, terms: &RunTerms) -> Result<JournalPlace, Failure> {
     let bench_root = from_here(&session.places.bench_root)?;
     let holder =
         format!("process {}, since {}, of the bench root `{}`", std::process::id(), session.now, bench_root.display());
     JournalPlace::hold(&session.places.out, &terms.task_class, terms.shard, &holder).map_err(|error| {
         let is_held = matches!(error, JournalError::Held { .. });
-        let problem = Problem::from_error(Exit::HarnessError, &error);
+        let problem = Failure::from_error(Exit::HarnessError, &error);
         if is_held { problem.hint("wait for its end, or name another store with --out") } else { problem }
     })
 }
 
-pub(super) fn random_mark() -> Result<RunMark, Problem> {
-    RunMark::new().map_err(|error| Problem::new(Exit::HarnessError, "no random number for the run").caused_by(&error))
+pub(super) fn random_mark() -> Result<RunMark, Failure> {
+    RunMark::new().map_err(|error| Failure::new(Exit::HarnessError, "no random number for the run").caused_by(&error))
 }
 
 /// Tells a person something before the run has begun.
@@ -278,10 +278,10 @@ pub(super) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-fn recorder(folder: &Path, sut: SutName) -> Result<Recorder, Problem> {
+fn recorder(folder: &Path, sut: SutName) -> Result<Recorder, Failure> {
     fs::create_dir_all(folder).map_err(|error| {
         let what = format!("the cassettes' folder `{}` cannot be made", folder.display());
-        Problem::new(Exit::UsageOrCap, what).caused_by(&error)
+        Failure::new(Exit::UsageOrCap, what).caused_by(&error)
     })?;
     Ok(Recorder { folder: folder.to_owned(), sut })
 }

@@ -11,18 +11,18 @@ use std::path::Path;
 pub(super) use args::{OutputArgs, RunArgs};
 pub(super) use session::{Chosen, OpenStore, Session, open_bench};
 
-use super::exit::Exit;
-use super::problem::Problem;
+use super::failure::Failure;
 use super::surroundings;
-use crate::files::Folder;
-use crate::pipeline::{AnswerSource, CassetteSource};
-use crate::run_lock::RunLockQueue;
-use crate::shard::BundleHeader;
+use crate::answers::shard::BundleHeader;
+use crate::live::run_lock::RunLockQueue;
+use crate::run::pipeline::{AnswerSource, CassetteSource};
+use eval_evidence::files::Folder;
+use eval_model::advice::Exit;
 
 #[expect(clippy::needless_pass_by_value, reason = "the arguments end with the command")]
-pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
+pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
     if args.live.live && surroundings::is_ci() && !args.live.allow_live_in_ci {
-        return Err(Problem::new(Exit::UsageOrCap, "--live is refused because the variable CI is set")
+        return Err(Failure::new(Exit::UsageOrCap, "--live is refused because the variable CI is set")
             .hint("replay cassettes, or say that CI may spend money with --allow-live-in-ci"));
     }
     let bench = open_bench(&args.places, &args.task_class)?;
@@ -43,12 +43,12 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Problem> {
         _ if args.selection.dry_run => dry_run::dry_run(&session, &args.live),
         Ok(None) => replay(&session, &args),
         Ok(Some(queue)) => live::run(&session, &args, queue),
-        Err(error) => Err(Problem::from_error(Exit::HarnessError, &error)),
+        Err(error) => Err(Failure::from_error(Exit::HarnessError, &error)),
     }
 }
 
 /// Replays cassettes.
-fn replay(session: &Session<'_>, args: &RunArgs) -> Result<Exit, Problem> {
+fn replay(session: &Session<'_>, args: &RunArgs) -> Result<Exit, Failure> {
     let source = cassette_source(args.cassettes.cassettes.as_deref())?;
     let answers = AnswerSource::Cassettes { source, strict: args.cassettes.strict_cassettes };
     let rubric = session.prepare_rubric()?;
@@ -60,12 +60,12 @@ fn replay(session: &Session<'_>, args: &RunArgs) -> Result<Exit, Problem> {
     Ok(session.evaluate(&rubric, answers, None, session.now, &store)?)
 }
 
-fn cassette_source(folder: Option<&Path>) -> Result<CassetteSource, Problem> {
+fn cassette_source(folder: Option<&Path>) -> Result<CassetteSource, Failure> {
     match folder {
         None => Ok(CassetteSource::Default),
         Some(path) => match Folder::open_ambient(path) {
             Ok(folder) => Ok(CassetteSource::Folder(folder)),
-            Err(error) => Err(Problem::new(Exit::UsageOrCap, format!("the cassettes' folder {error}"))),
+            Err(error) => Err(Failure::new(Exit::UsageOrCap, format!("the cassettes' folder {error}"))),
         },
     }
 }

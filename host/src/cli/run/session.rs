@@ -8,30 +8,30 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::super::evidence::{Recollection, TrustArgs};
-use super::super::exit::Exit;
+use super::super::failure::Failure;
 use super::super::printer::Printer;
-use super::super::problem::Problem;
 use super::super::{LOCK_PATIENCE, Places, surroundings};
 use super::args::{OutputArgs, SelectionArgs};
-use crate::bench::{Bench, load_bench};
-use crate::chain::Link;
-use crate::evaluation::{EvaluateError, LiveFacts, RunSetting, answer_shard, evaluate};
-use crate::event::{Event, Reporter as _};
-use crate::ids::{Digest, TaskClassName};
-use crate::journal::{LiveTerms, RunTerms};
-use crate::live_run::LiveRunError;
+use crate::answers::shard::{Announcement, BundleHeader, BundleWriter};
+use crate::bench::select::{Shard, Wanted};
+use crate::bench::{Bench, InputRoot, load_bench};
+use crate::live::journal::{LiveTerms, RunTerms};
+use crate::live::live_run::LiveRunError;
 use crate::output::{JsonLines, People, junit, markdown};
-use crate::pipeline::{AnswerSource, CasesDone, Plan};
-use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use crate::report::{BenchRunReport, CaseResult, Report};
-use crate::sandbox::PreparedRubric;
-use crate::score::{BenchScore, OutcomeClass};
-use crate::select::{Shard, Wanted};
-use crate::shard::{Announcement, BundleHeader, BundleWriter};
-use crate::stage::{InputRoot, stage};
-use crate::store::{AppendError, Evidence as _, NotCommitted, Receipt, StoreWriter};
-use crate::utc::UtcMillis;
-use crate::verify::{Verification, verify_store};
+use crate::run::evaluation::{EvaluateError, LiveFacts, RunSetting, answer_shard, evaluate};
+use crate::run::event::{Event, Reporter as _};
+use crate::run::pipeline::{AnswerSource, CasesDone, Plan};
+use eval_evidence::chain::Link;
+use eval_evidence::record::{MOST_RECORD_BYTES, RecordedRun};
+use eval_evidence::store::{AppendError, Evidence as _, NotCommitted, Receipt, StoreWriter};
+use eval_evidence::verify::{Verification, verify_store};
+use eval_model::advice::Exit;
+use eval_model::ids::{Digest, TaskClassName};
+use eval_model::outcome::OutcomeClass;
+use eval_model::report::{BenchRunReport, CaseResult, Report};
+use eval_model::score::BenchScore;
+use eval_model::utc::UtcMillis;
+use eval_sandbox::PreparedRubric;
 
 /// The cases that a run takes.
 #[derive(Debug)]
@@ -62,11 +62,11 @@ pub(in crate::cli) struct Session<'a> {
     pub(in crate::cli) places: &'a Places,
 }
 
-pub(in crate::cli) fn open_bench(places: &Places, task_class: &TaskClassName) -> Result<Bench, Problem> {
+pub(in crate::cli) fn open_bench(places: &Places, task_class: &TaskClassName) -> Result<Bench, Failure> {
     Ok(load_bench(&super::super::open_bench_root(&places.bench_root)?, task_class)?)
 }
 
-pub(super) fn choose(bench: &Bench, args: &SelectionArgs) -> Result<Chosen, Problem> {
+pub(super) fn choose(bench: &Bench, args: &SelectionArgs) -> Result<Chosen, Failure> {
     let task_class = &bench.registration.task_class;
     let wanted = Wanted {
         patterns: args.cases.clone(),
@@ -76,22 +76,22 @@ pub(super) fn choose(bench: &Bench, args: &SelectionArgs) -> Result<Chosen, Prob
     let selected = wanted.select(bench.case_names());
     let chosen = Chosen { patterns: wanted.as_patterns(&selected), selected, shard: args.shard };
     if chosen.names().is_empty() {
-        return Err(Problem::new(Exit::NoCases, format!("no case of `{task_class}` is selected"))
+        return Err(Failure::new(Exit::NoCases, format!("no case of `{task_class}` is selected"))
             .hint(format!("the cases are below `{}`", bench.folder.path().join("cases").display())));
     }
     Ok(chosen)
 }
 
 /// The cases that did not pass in a record.
-fn failing_in(path: &Path, task_class: &TaskClassName) -> Result<BTreeSet<String>, Problem> {
+fn failing_in(path: &Path, task_class: &TaskClassName) -> Result<BTreeSet<String>, Failure> {
     let unreadable = |error: &dyn std::error::Error| {
-        Problem::new(Exit::UsageOrCap, format!("the record `{}` cannot be read", path.display())).caused_by(error)
+        Failure::new(Exit::UsageOrCap, format!("the record `{}` cannot be read", path.display())).caused_by(error)
     };
     let bytes = super::super::read_file(path, MOST_RECORD_BYTES)?;
     let (record, _) = RecordedRun::read(&bytes).map_err(|error| unreadable(&error))?;
     if record.task_class != *task_class {
         let what = format!("the record `{}` is of `{}`, not of `{task_class}`", path.display(), record.task_class);
-        return Err(Problem::new(Exit::UsageOrCap, what));
+        return Err(Failure::new(Exit::UsageOrCap, what));
     }
     let failing = record.report.cases.into_iter().filter(|case| !case.score.fields().passed);
     Ok(failing.map(|case| case.case_id.as_str().to_owned()).collect())
@@ -101,8 +101,8 @@ impl Session<'_> {
     /// What the run is asked to do. Every selected case is read once for it, one at a time.
     pub(in crate::cli) fn terms(&self, live: Option<LiveTerms>) -> RunTerms {
         let digest_of = |name: &String| {
-            let staged = self.bench.open_case(name).ok().and_then(|folder| stage(&folder, self.input_root).ok());
-            (name.clone(), staged.map(|staged| staged.case_digest))
+            let case = self.bench.read_case(name, self.input_root);
+            (name.clone(), case.ok().map(|case| case.read.case_digest))
         };
         RunTerms {
             harness_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -133,11 +133,11 @@ impl Session<'_> {
         People::new(io::stderr(), style, surroundings::stopwatch(), self.places.as_flags())
     }
 
-    pub(in crate::cli) fn prepare_rubric(&self) -> Result<PreparedRubric, Problem> {
+    pub(in crate::cli) fn prepare_rubric(&self) -> Result<PreparedRubric, Failure> {
         let sandbox = surroundings::sandbox(self.concurrency)?;
         let rubric = sandbox.load(&self.bench.rubric).map_err(|error| {
             let what = format!("failed to load the rubric of `{}`", self.bench.registration.task_class);
-            Problem::new(Exit::HarnessError, what).caused_by(&error)
+            Failure::new(Exit::HarnessError, what).caused_by(&error)
         })?;
         Ok(rubric.prepare(self.bench.registration.limits))
     }
@@ -175,17 +175,17 @@ impl Session<'_> {
             Ok(()) => Ok(exit_of(&report)),
             Err(error) => {
                 let what = "the record was committed, but the report of it could not be written to stdout";
-                Err(RunFailure::AfterCommit(Problem::new(Exit::HarnessError, what).caused_by(&error)))
+                Err(RunFailure::AfterCommit(Failure::new(Exit::HarnessError, what).caused_by(&error)))
             }
         }
     }
 
     /// The report once more, for those who read it elsewhere. The record is committed by now, whatever happens here.
-    fn write_reports(&self, report: &BenchRunReport, store: &OpenStore, receipt: &Receipt) -> Result<(), Problem> {
+    fn write_reports(&self, report: &BenchRunReport, store: &OpenStore, receipt: &Receipt) -> Result<(), Failure> {
         let task_class = &self.bench.registration.task_class;
         let not_written = |path: &Path, error: io::Error| {
             let what = format!("the record was committed, but `{}` could not be written", path.display());
-            Problem::new(Exit::HarnessError, what).caused_by(&error)
+            Failure::new(Exit::HarnessError, what).caused_by(&error)
         };
         if let Some(path) = &self.output.junit {
             let xml = junit(task_class, report, &|case| log_of(case, store));
@@ -209,7 +209,7 @@ impl Session<'_> {
         let path = self.bundle_path();
         let not_written = |error: io::Error| {
             let what = format!("the bundle `{}` could not be written", path.display());
-            RunFailure::Run(Problem::new(Exit::HarnessError, what).caused_by(&error))
+            RunFailure::Run(Failure::new(Exit::HarnessError, what).caused_by(&error))
         };
         let mut bundle = BundleWriter::create(&path, header).map_err(not_written)?;
         let mut json_lines = JsonLines::new(io::stdout());
@@ -229,7 +229,7 @@ impl Session<'_> {
         people.event(&written);
         json_lines.finish().map(|()| exit_of_shard(&done)).map_err(|error| {
             let what = "the bundle was written, but the report of it could not be written to stdout";
-            RunFailure::AfterCommit(Problem::new(Exit::HarnessError, what).caused_by(&error))
+            RunFailure::AfterCommit(Failure::new(Exit::HarnessError, what).caused_by(&error))
         })
     }
 
@@ -259,17 +259,17 @@ pub(in crate::cli) struct OpenStore {
 impl OpenStore {
     /// Opens the store, finishes what a crash left in it, and checks it before anything is run: a broken chain is not
     /// continued.
-    pub(in crate::cli) fn open(places: &Places, trust: TrustArgs) -> Result<Self, Problem> {
+    pub(in crate::cli) fn open(places: &Places, trust: TrustArgs) -> Result<Self, Failure> {
         let recollection = Recollection::of(places, trust)?;
         let store = StoreWriter::open(&places.out, surroundings::user(), LOCK_PATIENCE).map_err(|error| {
-            Problem::new(Exit::HarnessError, format!("the store `{}` cannot be used", places.out.display()))
+            Failure::new(Exit::HarnessError, format!("the store `{}` cannot be used", places.out.display()))
                 .caused_by(&error)
         })?;
         store.finish().map_err(|error| {
-            Problem::new(Exit::HarnessError, "what a crash left cannot be finished").caused_by(&error)
+            Failure::new(Exit::HarnessError, "what a crash left cannot be finished").caused_by(&error)
         })?;
         let verified = verify_store(store.reader(), recollection.checks(), &mut |_, _| {})
-            .map_err(|error| Problem::new(Exit::HarnessError, "the store cannot be read").caused_by(&error))?;
+            .map_err(|error| Failure::new(Exit::HarnessError, "the store cannot be read").caused_by(&error))?;
         if verified.is_sound() {
             // A store without records has nothing to tell.
             if !verified.links.is_empty() {
@@ -280,16 +280,16 @@ impl OpenStore {
         let findings: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
         let what =
             format!("the evidence in `{}` is {}: {}", places.out.display(), verified.state(), findings.join("; "));
-        Err(Problem::new(Exit::EvidenceBroken, what)
+        Err(Failure::new(Exit::EvidenceBroken, what)
             .hint("keep the store as it is for whoever investigates; start another with --out"))
     }
 
     /// Says before the first case that a live run begins, so that nobody can report only the best of ten. It is remembered
     /// outside of the store at once, so that nobody can take it back either. `shards` are the announcements of the shards
     /// that the run is put together from.
-    pub(in crate::cli) fn announce(&self, session: &Session<'_>, shards: &[Digest]) -> Result<Digest, Problem> {
+    pub(in crate::cli) fn announce(&self, session: &Session<'_>, shards: &[Digest]) -> Result<Digest, Failure> {
         let failed = |error: &dyn std::error::Error| {
-            Problem::new(Exit::HarnessError, "the run could not be announced").caused_by(error)
+            Failure::new(Exit::HarnessError, "the run could not be announced").caused_by(error)
         };
         let (task_class, cases) = (&session.bench.registration.task_class, session.chosen.names().len() as u64);
         let marker = self.store.announce(task_class, session.now, cases, shards).map_err(|error| failed(&error))?;
@@ -309,8 +309,8 @@ impl OpenStore {
     }
 
     /// The announcements among these that were made in this store. They must be there: none is ever removed.
-    pub(in crate::cli) fn own(&self, announcements: &[Announcement]) -> Result<Vec<Digest>, Problem> {
-        let failed = |error| Problem::new(Exit::HarnessError, "the store cannot be read").caused_by(&error);
+    pub(in crate::cli) fn own(&self, announcements: &[Announcement]) -> Result<Vec<Digest>, Failure> {
+        let failed = |error| Failure::new(Exit::HarnessError, "the store cannot be read").caused_by(&error);
         let (markers, _) = self.store.reader().started().map_err(failed)?;
         let ours = announcements.iter().filter(|announcement| announcement.store_id == self.verified.store_id);
         let ours: Vec<_> = ours.map(|announcement| announcement.marker).collect();
@@ -318,7 +318,7 @@ impl OpenStore {
             None => Ok(ours),
             Some(gone) => {
                 let what = format!("the marker `{gone}`, which announced one of the shards in this store, is gone");
-                Err(Problem::new(Exit::EvidenceBroken, what))
+                Err(Failure::new(Exit::EvidenceBroken, what))
             }
         }
     }
@@ -338,7 +338,7 @@ impl OpenStore {
     }
 
     /// Remembers the record that was just committed as the newest one.
-    fn remember(&self, receipt: &Receipt) -> Result<(), Problem> {
+    fn remember(&self, receipt: &Receipt) -> Result<(), Failure> {
         let mut heads = self.verified.heads().clone();
         heads.set(receipt.link.position.task_class.clone(), receipt.link.head());
         self.recollection.advance(&self.verified, &heads)
@@ -350,14 +350,14 @@ impl OpenStore {
 pub(in crate::cli) enum RunFailure {
     Interrupted,
     /// No case could be afforded.
-    NothingAffordable(Problem),
+    NothingAffordable(Failure),
     /// The result is safe; telling of it failed.
-    AfterCommit(Problem),
-    Run(Problem),
+    AfterCommit(Failure),
+    Run(Failure),
 }
 
-impl From<Problem> for RunFailure {
-    fn from(problem: Problem) -> Self {
+impl From<Failure> for RunFailure {
+    fn from(problem: Failure) -> Self {
         Self::Run(problem)
     }
 }
@@ -367,7 +367,7 @@ impl From<EvaluateError> for RunFailure {
         let exit = match &error {
             EvaluateError::Live(LiveRunError::Interrupted) => return Self::Interrupted,
             EvaluateError::NothingAffordable { .. } => {
-                let problem = Problem::from_error(Exit::UsageOrCap, &error).hint("raise it with --max-cost-usd");
+                let problem = Failure::from_error(Exit::UsageOrCap, &error).hint("raise it with --max-cost-usd");
                 return Self::NothingAffordable(problem);
             }
             EvaluateError::Append(
@@ -376,11 +376,11 @@ impl From<EvaluateError> for RunFailure {
             ) => Exit::EvidenceBroken,
             _ => Exit::HarnessError,
         };
-        Self::Run(Problem::from_error(exit, &error))
+        Self::Run(Failure::from_error(exit, &error))
     }
 }
 
-impl From<RunFailure> for Problem {
+impl From<RunFailure> for Failure {
     fn from(failure: RunFailure) -> Self {
         match failure {
             RunFailure::Interrupted => Self::new(Exit::Interrupted, "interrupted"),

@@ -1,0 +1,11 @@
+//! Checkpoints: what a store's chains were at one time, signed, to be kept where the store's owner cannot rewrite them.
+//!
+//! A chain with every hash recomputed is a perfect chain. Only somebody who kept an earlier head can tell, so a checkpoint is
+//! committed to a protected branch, and `verify --against` compares with it. A signature proves who anchored, never when, and
+//! never that every run was recorded.
+
+mod checkpoint;
+mod note;
+
+pub use checkpoint::{AnchorDefect, Checkpoint, OpenCheckpointError};
+pub use note::{NoteError, NoteSigner, NoteVerifier};

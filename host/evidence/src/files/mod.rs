@@ -1,0 +1,2 @@
+mod folder;
+pub use folder::*;

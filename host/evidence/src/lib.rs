@@ -1,0 +1,14 @@
+//! What a run leaves behind, and what anybody can say of it afterwards: records, chains, stores, bundles, checkpoints, how they
+//! are verified and replayed, and the gate.
+//!
+//! It knows no engine: a replay gets its runner through [`eval_model::contract::RubricLoader`]. It knows no bench: what a
+//! record needs in order to be judged again stands in the record.
+
+pub mod anchor;
+pub mod bundle;
+pub mod chain;
+pub mod files;
+pub mod gate;
+pub mod record;
+pub mod store;
+pub mod verify;

@@ -1,0 +1,198 @@
+//! Real runs for tests: scores that went through the one door, objects that hash to their names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{EvalRunRecord, Mode, OutputKind, SCHEMA_MINOR, SCHEMA_VERSION, Sut};
+use crate::chain::Position;
+use crate::store::Intake;
+use eval_model::case::ReadCase;
+use eval_model::contract::{
+    BenchCase, CapturedStream, CaseFiles, Difficulty, Disposition, Meter, RawScore, RubricFault, RubricRunner,
+    RunnerError, ScoreRequest, Scored, Source,
+};
+use eval_model::ids::{CaseId, Digest, RecordHash};
+use eval_model::judge::judge;
+use eval_model::limits::Limits;
+use eval_model::report::{CaseResult, FinishedCase, RunFacts, Selection, aggregate};
+use eval_model::score::BenchScore;
+
+const METER: Meter = Meter { cost_usd: 0.25, duration_seconds: 1.5 };
+
+/// A run that has everything but its place in a chain.
+#[derive(Debug, Clone)]
+pub struct Run {
+    objects: BTreeMap<Digest, Vec<u8>>,
+    record: EvalRunRecord<BenchScore>,
+}
+
+impl Run {
+    /// A run of two cases. Runs with other labels have other outputs and scores.
+    pub fn new(label: u32) -> Self {
+        let mut objects = BTreeMap::new();
+        let mut add = |bytes: Vec<u8>| {
+            let digest = Digest::of(&bytes);
+            objects.insert(digest, bytes);
+            digest
+        };
+        let cases: BTreeMap<CaseId, _> = ["001-first", "002-second"]
+            .into_iter()
+            .map(|id| (id.parse().expect("a case id"), format!("{{\"answer\":\"{id} {label}\"}}")))
+            .collect();
+        let case_digest_set = cases
+            .keys()
+            .map(|id| {
+                let read = read_case(id);
+                for bytes in read.files.values() {
+                    add(bytes.to_vec());
+                }
+                (id.clone(), add(read.manifest))
+            })
+            .collect();
+        let cassette_digest_set = cases.keys().map(|id| (id.clone(), None)).collect();
+        let budget_usd_set = cases.keys().map(|id| (id.clone(), None)).collect();
+        let output_digest_set =
+            cases.iter().map(|(id, output)| (id.clone(), Some(add(output.clone().into_bytes())))).collect();
+        let finished = cases.iter().map(|(id, output)| finished(id, output, &mut add)).collect();
+        let facts = RunFacts {
+            selection: Selection { patterns: Vec::new(), cases_in_bench: 2, selected: 2 },
+            lost_usd: 0.0,
+            load_errors: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let report = aggregate(finished, facts, &BTreeSet::new()).expect("two cases were attempted");
+        let task_class = "unplaced".parse().expect("a task class");
+        let time = |second: u32| format!("2026-11-16T09:{:02}:{second:02}.000Z", label % 60).parse().expect("a moment");
+        let record = EvalRunRecord {
+            schema_version: SCHEMA_VERSION,
+            schema_minor: SCHEMA_MINOR,
+            store_id: "00000000000000000000000000000000".parse().expect("a store id"),
+            run_id: report.run_id(&task_class),
+            task_class,
+            seq: 0,
+            prev_hash: RecordHash::GENESIS,
+            mode: Mode::Cassette,
+            suts: BTreeSet::from([Sut { name: "agent".to_owned(), version: "1".to_owned(), command_digest: None }]),
+            output_kinds: BTreeSet::from([OutputKind::Recorded]),
+            started_at: time(0),
+            finished_at: time(30),
+            started_marker: None,
+            harness_version: "0.1.0".to_owned(),
+            wasmtime_version: "48.0.8".to_owned(),
+            bench_git_commit: Some("0123456789abcdef0123456789abcdef01234567".parse().expect("a commit")),
+            rubric_digest: add(b"the rubric".to_vec()),
+            registration_digest: add(REGISTRATION.as_bytes().to_vec()),
+            rubric_world: "eval-host:rubric/rubric@0.1.0".to_owned(),
+            limits: Limits::default().into(),
+            block_modes: BTreeSet::from(["cve_still_present".to_owned()]),
+            case_digest_set,
+            cassette_digest_set,
+            output_digest_set,
+            budget_usd_set,
+            report,
+        };
+        Self { objects, record }
+    }
+
+    pub fn objects(&self) -> impl Iterator<Item = &[u8]> {
+        self.objects.values().map(Vec::as_slice)
+    }
+
+    pub fn keep_objects(&self, intake: &Intake<'_>) {
+        for bytes in self.objects() {
+            intake.keep(bytes).expect("kept");
+        }
+    }
+
+    /// The run's record at a place.
+    pub fn at(&self, position: &Position) -> EvalRunRecord<BenchScore> {
+        let mut record = self.record.clone();
+        record.store_id = position.store_id;
+        record.run_id = record.report.run_id(&position.task_class);
+        record.task_class = position.task_class.clone();
+        record.seq = position.seq;
+        record.prev_hash = position.prev_hash;
+        record
+    }
+}
+
+fn read_case(id: &CaseId) -> ReadCase {
+    let case = BenchCase {
+        case_id: id.clone(),
+        task_class: "fixture".parse().expect("a task class"),
+        disposition: Disposition::Positive,
+        difficulty: Difficulty::Easy,
+        source: Source::Curated,
+        added_at: "2026-11-16".parse().expect("a date"),
+    };
+    let file = |path: &str, text: String| (Arc::from(path), Arc::from(text.into_bytes()));
+    let files = CaseFiles::from([
+        file("expected/truth.txt", format!("the answer to {id}")),
+        file("input/question.txt", format!("the question of {id}")),
+    ]);
+    ReadCase::new(case, Arc::new(files))
+}
+
+/// The rubric of these runs, run natively: it reads the label from the output and says how it found it.
+#[derive(Debug)]
+pub struct Grader;
+
+impl RubricRunner for Grader {
+    fn score(&self, request: &ScoreRequest<'_>) -> Result<Scored, RunnerError> {
+        let label =
+            request.output_json.rsplit_once(' ').and_then(|(_, rest)| rest.trim_end_matches("\"}").parse().ok());
+        let result = match label {
+            Some(label) => Ok(grade(label, request.meter)),
+            None => Err(RubricFault::OutputMalformed("no label".to_owned())),
+        };
+        let stdout = CapturedStream { kept: b"graded".to_vec(), dropped_bytes: 0 };
+        let stderr = CapturedStream::default();
+        Ok(Scored { result, fuel_used: Some(12_345), peak_memory_bytes: Some(65_536), stdout, stderr })
+    }
+}
+
+fn grade(label: u32, meter: Meter) -> RawScore {
+    RawScore {
+        passed: label.is_multiple_of(2),
+        score: 1.0 / (f64::from(label) + 1.0),
+        breakdown: vec![("fixed".to_owned(), 0.1 + 0.2)],
+        failure_modes: Vec::new(),
+        cost_usd: meter.cost_usd,
+        duration_seconds: meter.duration_seconds,
+    }
+}
+
+fn finished(id: &CaseId, output_json: &str, add: &mut dyn FnMut(Vec<u8>) -> Digest) -> FinishedCase {
+    let judged = judge(&Grader, &read_case(id), output_json, METER, &BTreeSet::new()).expect("it never fails");
+    FinishedCase {
+        result: CaseResult {
+            case_id: id.clone(),
+            outcome: judged.outcome(),
+            logs_digest: judged.log_object().map(add),
+            score: judged.score,
+            fuel_used: judged.fuel_used,
+            peak_memory_bytes: judged.peak_memory_bytes,
+            agent_log_digest: None,
+            cost_is_estimate: false,
+        },
+        spent_usd: 0.0,
+        recorded_usd: METER.cost_usd,
+    }
+}
+
+/// The bytes of a registration: an object that a record names, and that nothing reads.
+pub const REGISTRATION: &str = r#"
+task_class = "fixture"
+current_tier = "bronze"
+promotion_metric = "mean_score"
+[min_cases_for_promotion]
+silver = 2
+gold = 3
+platinum = 4
+[tier_thresholds]
+silver = 0.80
+gold = 0.90
+platinum = 0.97
+[failure_modes]
+block = ["cve_still_present"]
+"#;

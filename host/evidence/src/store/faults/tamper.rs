@@ -1,0 +1,291 @@
+//! What somebody with an editor can do to a store, and which layer notices: the chain, the last-seen head, or a checkpoint.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{PATIENCE, State, append, class, copy, open, records_in, user};
+use crate::anchor::Checkpoint;
+use crate::chain::StoreId;
+use crate::store::{Evidence, LockError, ReadFileError, ReadObjectError, Snapshot, StoreReader, scan};
+use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, Verification, verify_store};
+use eval_model::ids::Digest;
+
+/// A store with a past: five records of two classes, two live runs of which one was not finished, all seen and anchored.
+struct Scene {
+    temp: tempfile::TempDir,
+    store: PathBuf,
+    last_seen: LastSeenFile,
+    checkpoint: Checkpoint,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let store = temp.path().join("store");
+        open(&store);
+        for (name, label) in [("a", 1), ("a", 2)] {
+            append(&store, name, label).expect("committed");
+        }
+        // An older copy, from before the rest.
+        copy(&store, &temp.path().join("older"));
+        for (name, label) in [("b", 3), ("a", 4), ("a", 5)] {
+            append(&store, name, label).expect("committed");
+        }
+        let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");
+        open(&store).announce(&class("a"), started_at, 2, &[]).expect("announced");
+        let last_seen = LastSeenFile::open(&temp.path().join("state"), &store, PATIENCE).expect("it opens");
+        let scene = |checkpoint| Self { temp, store, last_seen, checkpoint };
+        let nothing = Checkpoint::new(StoreId::from_bytes([0; 16]), crate::chain::Heads::default());
+        let mut scene = scene(nothing);
+        let seen = scene.verified(true);
+        assert_eq!((seen.state(), seen.unfinished.len()), (State::Ok, 1), "{:?}", seen.findings);
+        scene.last_seen.advance(seen.store_id, seen.heads(), &seen.started_counts()).expect("remembered");
+        scene.checkpoint = Checkpoint::new(seen.store_id, seen.heads().clone());
+        scene
+    }
+
+    fn verified(&self, remember: bool) -> Verification {
+        let store = StoreReader::open(&self.store, PATIENCE).expect("it is a store");
+        let last_seen = remember.then_some(&self.last_seen);
+        verify_store(&store, Checks { last_seen, first_use: FirstUse::Trust, user: user() }, &mut |_, _| {})
+            .expect("it can be read")
+    }
+
+    /// What the chain says by itself, with the last-seen head, and with the checkpoint.
+    fn states(&self) -> [State; 3] {
+        let mut anchored = self.verified(false);
+        anchored.compare_with_checkpoint(&self.checkpoint, ObjectScope::All);
+        [self.verified(false).state(), self.verified(true).state(), anchored.state()]
+    }
+
+    /// The files with the records of class `a`, in their order.
+    fn records(&self) -> Vec<PathBuf> {
+        let links = self.verified(false).links;
+        let of_a = links.into_values().filter(|link| link.position.task_class == class("a"));
+        of_a.map(|link| self.store.join("runs").join(link.file_name().as_str())).collect()
+    }
+
+    fn older(&self) -> PathBuf {
+        self.temp.path().join("older")
+    }
+
+    fn replace_by(&self, other: &Path) {
+        fs::remove_dir_all(&self.store).expect("removed");
+        copy(other, &self.store);
+    }
+
+    fn object(&self) -> PathBuf {
+        let mut objects: Vec<_> = fs::read_dir(self.store.join("objects")).expect("listed").collect();
+        objects.pop().expect("an object").expect("an entry").path()
+    }
+}
+
+const CAUGHT: State = State::Tampered;
+
+#[track_caller]
+fn check(expected: [State; 3], attack: impl FnOnce(&Scene)) {
+    let scene = Scene::new();
+    assert_eq!(scene.states(), [State::Ok; 3], "before the attack");
+    attack(&scene);
+    assert_eq!(scene.states(), expected, "chain, last-seen head, checkpoint");
+}
+
+fn remove(path: &Path) {
+    fs::remove_file(path).expect("removed");
+}
+
+fn edit(path: &Path) {
+    let text = fs::read_to_string(path).expect("text");
+    fs::write(path, text.replacen("\"agent\"", "\"agenT\"", 1)).expect("written");
+}
+
+#[test]
+fn an_edited_record_is_noticed_by_the_chain_even_if_it_is_the_last() {
+    for index in 0..4 {
+        check([CAUGHT; 3], |scene| edit(&scene.records()[index]));
+    }
+}
+
+#[test]
+fn a_record_deleted_from_the_front_or_the_middle_is_noticed_by_the_chain() {
+    for index in 0..3 {
+        check([CAUGHT; 3], |scene| remove(&scene.records()[index]));
+    }
+}
+
+#[test]
+fn a_lost_tail_is_noticed_by_the_last_seen_head_and_the_checkpoint_only() {
+    for kept in 0..4 {
+        check([State::Ok, CAUGHT, CAUGHT], |scene| scene.records()[kept..].iter().for_each(|path| remove(path)));
+    }
+}
+
+#[test]
+fn a_wiped_store_is_noticed_by_the_last_seen_head_and_the_checkpoint_only() {
+    check([State::Ok, CAUGHT, CAUGHT], |scene| {
+        fs::remove_dir_all(scene.store.join("runs")).expect("removed");
+        fs::create_dir(scene.store.join("runs")).expect("made");
+    });
+}
+
+#[test]
+fn swapped_duplicated_and_cut_records_are_noticed_by_the_chain() {
+    check([CAUGHT; 3], |scene| {
+        let records = scene.records();
+        let (one, two) = (fs::read(&records[1]).expect("readable"), fs::read(&records[2]).expect("readable"));
+        fs::write(&records[1], two).expect("written");
+        fs::write(&records[2], one).expect("written");
+    });
+    check([CAUGHT; 3], |scene| {
+        let copy = scene.store.join("runs/20261116T093000.120Z-ba7816bf.json");
+        fs::copy(&scene.records()[1], copy).expect("copied");
+    });
+    check([CAUGHT; 3], |scene| {
+        let record = &scene.records()[1];
+        let bytes = fs::read(record).expect("readable");
+        fs::write(record, &bytes[..bytes.len() - 1]).expect("written");
+    });
+}
+
+#[test]
+fn a_record_of_another_store_or_class_is_noticed_by_the_chain() {
+    check([CAUGHT; 3], |scene| {
+        let other = scene.temp.path().join("other");
+        open(&other);
+        for (name, label) in [("a", 1), ("a", 2), ("a", 3), ("a", 4), ("a", 6)] {
+            append(&other, name, label).expect("committed");
+        }
+        for name in records_in(&other) {
+            let target = scene.store.join("runs").join(&name);
+            fs::copy(other.join("runs").join(&name), target).expect("copied");
+        }
+    });
+    check([CAUGHT; 3], |scene| {
+        // A class renamed in one record, with its file's name made right again.
+        let record = &scene.records()[1];
+        let text =
+            fs::read_to_string(record).expect("text").replacen("\"task_class\":\"a\"", "\"task_class\":\"b\"", 1);
+        let (_, link) = crate::record::RecordedRun::read(text.as_bytes()).expect("a record");
+        remove(record);
+        fs::write(record.with_file_name(link.file_name().as_str()), text).expect("written");
+    });
+}
+
+#[test]
+fn an_older_copy_is_noticed_by_the_last_seen_head_and_the_checkpoint_only() {
+    check([State::Ok, CAUGHT, CAUGHT], |scene| scene.replace_by(&scene.older()));
+}
+
+#[test]
+fn a_tail_rewritten_with_all_its_hashes_is_noticed_by_the_last_seen_head_and_the_checkpoint_only() {
+    check([State::Ok, CAUGHT, CAUGHT], |scene| {
+        scene.replace_by(&scene.older());
+        for (name, label) in [("b", 3), ("a", 10), ("a", 12), ("a", 14)] {
+            append(&scene.store, name, label).expect("committed");
+        }
+    });
+}
+
+#[test]
+fn a_whole_history_rewritten_under_the_same_identity_is_noticed_by_the_last_seen_head_and_the_checkpoint_only() {
+    check([State::Ok, CAUGHT, CAUGHT], |scene| {
+        for area in ["runs", "objects", "started"] {
+            fs::remove_dir_all(scene.store.join(area)).expect("removed");
+        }
+        // Its identity alone is kept, which is what an owner who forges a better past would do.
+        for area in ["runs", "objects", "started"] {
+            fs::create_dir(scene.store.join(area)).expect("made");
+        }
+        for (name, label) in [("a", 10), ("a", 12), ("a", 14), ("a", 16), ("b", 18)] {
+            append(&scene.store, name, label).expect("committed");
+        }
+    });
+}
+
+#[test]
+fn another_store_in_the_same_place_is_noticed_by_the_last_seen_head_and_the_checkpoint_only() {
+    check([State::Ok, CAUGHT, CAUGHT], |scene| {
+        fs::remove_dir_all(&scene.store).expect("removed");
+        append(&scene.store, "a", 1).expect("committed");
+    });
+}
+
+#[test]
+fn an_edited_object_is_noticed_and_a_missing_one_leaves_the_evidence_unverifiable() {
+    check([CAUGHT; 3], |scene| fs::write(scene.object(), "x").expect("written"));
+    check([State::Unverifiable; 3], |scene| remove(&scene.object()));
+}
+
+#[test]
+fn a_vanished_marker_of_an_unfinished_run_is_noticed_by_the_last_seen_head_only() {
+    check([State::Ok, CAUGHT, State::Ok], |scene| {
+        let started = scene.store.join("started");
+        fs::remove_dir_all(&started).expect("removed");
+        fs::create_dir(&started).expect("made");
+    });
+}
+
+#[test]
+fn an_edited_identity_is_noticed() {
+    let scene = Scene::new();
+    let path = scene.store.join("store.json");
+    let text = fs::read_to_string(&path).expect("text");
+    let (first, other) = if text.contains("\":\"0") { ("\":\"0", "\":\"1") } else { ("\":\"", "\":\"0") };
+    fs::write(&path, text.replacen(first, other, 1)).expect("written");
+    match StoreReader::open(&scene.store, PATIENCE) {
+        Ok(_) => assert_eq!(scene.states(), [CAUGHT; 3]),
+        Err(error) => assert_eq!(error.state(), CAUGHT),
+    }
+}
+
+/// One record, as a file of this name.
+struct OneRecord {
+    id: StoreId,
+    bytes: Vec<u8>,
+}
+
+impl Evidence for OneRecord {
+    fn id(&self) -> StoreId {
+        self.id
+    }
+
+    fn names(&self) -> Result<Vec<OsString>, LockError> {
+        Ok(Vec::new())
+    }
+
+    fn record(&self, _: &str) -> Result<Vec<u8>, ReadFileError> {
+        Ok(self.bytes.clone())
+    }
+
+    fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
+        Err(ReadObjectError::Missing { digest })
+    }
+
+    fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError> {
+        Err(ReadObjectError::Missing { digest })
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_every_record_is_noticed() {
+    let scene = Scene::new();
+    let id = scene.verified(false).store_id;
+    let names = records_in(&scene.store);
+    let undetected: BTreeMap<_, _> = names.iter().map(|name| (name, undetected_flips(&scene, id, name))).collect();
+    assert!(undetected.values().all(Vec::is_empty), "{undetected:?}");
+}
+
+fn undetected_flips(scene: &Scene, id: StoreId, name: &str) -> Vec<usize> {
+    let mut evidence = OneRecord { id, bytes: fs::read(scene.store.join("runs").join(name)).expect("readable") };
+    let mut is_undetected = |bit: usize| {
+        evidence.bytes[bit / 8] ^= 1 << (bit % 8);
+        let scan = scan(&evidence, vec![OsString::from(name)], &Snapshot::default(), &mut |_| {});
+        evidence.bytes[bit / 8] ^= 1 << (bit % 8);
+        // What the file itself shows; that the record is not alone in its chain does not count.
+        !scan.links.is_empty()
+    };
+    let bits = fs::read(scene.store.join("runs").join(name)).expect("readable").len() * 8;
+    (0..bits).filter(|bit| is_undetected(*bit)).collect()
+}

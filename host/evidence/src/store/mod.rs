@@ -1,0 +1,39 @@
+//! The folder that holds the evidence: records, the objects they name, and how both get there so that they survive.
+//!
+//! ```text
+//! <store>/store.json   what the store calls itself
+//! <store>/runs/        one file per record, never changed and never removed
+//! <store>/objects/     by BLAKE3 and once: rubrics, registrations, cases, outputs, logs
+//! <store>/started/     markers of live runs, written before their first case
+//! <store>/unfinished/  what crashes left of records that could not be finished
+//! <store>/recommendations/  what the gate said, for information only
+//! <store>/staging/     objects on their way in, a folder per run; what a crash left there is no evidence
+//! ```
+//!
+//! Safety comes from the order of a commit (see [`writer`]): objects are durable before the record that names them, a record
+//! is durable before it has its name, and its name is durable before anybody is told. This module never deletes, repairs or
+//! rewrites a record, and never decides what a finding means: that is [`crate::verify`]'s business. Linux only: it relies on
+//! `renameat2`, `syncfs` and `O_PATH`.
+
+mod dir;
+#[cfg(test)]
+mod faults;
+mod finish;
+mod intake;
+mod lock;
+mod objects;
+mod open;
+mod privacy;
+mod reader;
+mod started;
+mod writer;
+
+pub use dir::{Dir, FileError, Missing, ReadFileError, replace_file};
+pub use finish::{DraftEnd, FinishedDraft};
+pub use intake::{Intake, KeepObjectError};
+pub use lock::{LockError, lock_alone};
+pub use objects::{MOST_OBJECT_BYTES, ReadObjectError};
+pub use open::{IDENTITY, OpenStoreError, encode_identity, parse_identity};
+pub use reader::{Evidence, Seen, Snapshot, StoreReader, scan};
+pub use started::{ReadMarkerError, Started};
+pub use writer::{AppendError, NotCommitted, Receipt, StoreWriter};

@@ -1,0 +1,238 @@
+//! Opening a store: whose it is, where it lies, and what it calls itself.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs;
+use rustix::io::{Errno, retry_on_intr};
+use serde::{Deserialize, Serialize};
+
+use super::dir::{Dir, FileError, Missing, ReadFileError, sync_file};
+use super::lock::{self, LockError, Share};
+use crate::chain::StoreId;
+use crate::verify::State;
+use eval_model::json;
+
+pub const IDENTITY: &str = "store.json";
+const IDENTITY_DRAFT: &str = ".tmp-store.json";
+const IDENTITY_VERSION: u32 = 1;
+const MOST_IDENTITY_BYTES: u64 = 4096;
+
+pub(super) const RUNS: &str = "runs";
+pub(super) const OBJECTS: &str = "objects";
+pub(super) const STARTED: &str = "started";
+pub(super) const RECOMMENDATIONS: &str = "recommendations";
+pub(super) const STAGING: &str = "staging";
+
+/// Why a store cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenStoreError {
+    #[error("there is no store at `{}`", path.display())]
+    Missing { path: PathBuf },
+    #[error("`{}` is a symbolic link or a file; a store must be a directory of its own, name that one", path.display())]
+    NotADirectory { path: PathBuf },
+    #[error("`{}` belongs to user {owner}, and you are user {user}; use a store of your own with `--out`", path.display())]
+    ForeignOwner { path: PathBuf, owner: u32, user: u32 },
+    #[error("others may write to `{}` (mode {mode:04o}), and so to the evidence; run `chmod go-w` on it", path.display())]
+    Writable { path: PathBuf, mode: u32 },
+    #[error(
+        "`{}` is on a {kind} filesystem, which promises neither locks nor durability; use a local disk with `--out`",
+        path.display()
+    )]
+    NetworkFilesystem { path: PathBuf, kind: &'static str },
+    #[error("`{}` has records, but no `{IDENTITY}` that says which store it is; restore that file", path.display())]
+    NoIdentity { path: PathBuf },
+    #[error("`{}` does not say which store this is", path.display())]
+    Identity {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("`{}` has format version {found}, and this program knows up to {IDENTITY_VERSION}: use a newer eval-host", path.display())]
+    Newer { path: PathBuf, found: u32 },
+    #[error("no random number for the new store's id")]
+    Random(#[source] getrandom::Error),
+    #[error(transparent)]
+    Read(#[from] ReadFileError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl OpenStoreError {
+    /// What it says about evidence that was expected here.
+    pub fn state(&self) -> State {
+        match self {
+            Self::NoIdentity { .. } | Self::Identity { .. } | Self::NotADirectory { .. } => State::Tampered,
+            Self::Read(ReadFileError::NotAFile { .. } | ReadFileError::TooLarge { .. }) => State::Tampered,
+            _ => State::Unverifiable,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Identity {
+    schema_version: u32,
+    store_id: StoreId,
+}
+
+/// Opens the directory of a store, and says which of the two it is when there is none.
+pub(super) fn open_root(path: &Path, missing: Missing) -> Result<Dir, OpenStoreError> {
+    Dir::open_path(path, missing).map_err(|error| match Errno::from_io_error(&error.source) {
+        Some(Errno::NOENT) => OpenStoreError::Missing { path: path.to_owned() },
+        Some(Errno::NOTDIR | Errno::LOOP | Errno::EXIST) => OpenStoreError::NotADirectory { path: path.to_owned() },
+        _ => error.into(),
+    })
+}
+
+/// Refuses a directory that others own or may write to.
+pub(super) fn check_private(dir: &Dir, user: u32) -> Result<(), OpenStoreError> {
+    let stat = dir.stat()?;
+    let path = || dir.path().to_owned();
+    if stat.st_uid != user {
+        return Err(OpenStoreError::ForeignOwner { path: path(), owner: stat.st_uid, user });
+    }
+    let mode = stat.st_mode & 0o7777;
+    if mode & 0o022 != 0 { Err(OpenStoreError::Writable { path: path(), mode }) } else { Ok(()) }
+}
+
+/// Refuses filesystems on which a lock may not exclude and an fsync may not last.
+pub(super) fn check_local(dir: &Dir) -> Result<(), OpenStoreError> {
+    let error = |errno: Errno| FileError { action: "examine", path: dir.path().to_owned(), source: errno.into() };
+    let statfs = retry_on_intr(|| fs::fstatfs(dir.fd())).map_err(error)?;
+    match network_kind(statfs.f_type) {
+        Some(kind) => Err(OpenStoreError::NetworkFilesystem { path: dir.path().to_owned(), kind }),
+        None => Ok(()),
+    }
+}
+
+/// The kernel's magic numbers, of which only the lower 32 bits count.
+fn network_kind(magic: fs::FsWord) -> Option<&'static str> {
+    const KINDS: [(u32, &str); 14] = [
+        (0x6969, "NFS"),
+        (0x517b, "SMB"),
+        (0xfe53_4d42, "SMB"),
+        (0xff53_4d42, "SMB"),
+        (0x564c, "NCP"),
+        (0x0102_1997, "9P"),
+        (0x5346_414f, "AFS"),
+        (0x6b41_4653, "AFS"),
+        (0x7375_7245, "Coda"),
+        (0x00c3_6400, "Ceph"),
+        (0x0bd0_0bd0, "Lustre"),
+        (0x786f_4256, "VirtualBox shared"),
+        (0xbacb_acbc, "VMware shared"),
+        // Some of these are local, but sshfs, virtiofs and the file sharing of container desktops are not.
+        (0x6573_5546, "FUSE"),
+    ];
+    let number = u32::try_from(magic & 0xffff_ffff).ok()?;
+    KINDS.iter().find(|(known, _)| *known == number).map(|(_, kind)| *kind)
+}
+
+/// The id that a store has given itself, if it has.
+pub(super) fn read_identity(root: &Dir) -> Result<Option<StoreId>, OpenStoreError> {
+    let bytes = match root.read(IDENTITY, MOST_IDENTITY_BYTES) {
+        Ok(bytes) => bytes,
+        Err(ReadFileError::Missing { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let path = root.path().join(IDENTITY);
+    let identity = decode_identity(&bytes).map_err(|source| OpenStoreError::Identity { path: path.clone(), source })?;
+    if identity.schema_version > IDENTITY_VERSION {
+        return Err(OpenStoreError::Newer { path, found: identity.schema_version });
+    }
+    Ok(Some(identity.store_id))
+}
+
+fn decode_identity(bytes: &[u8]) -> Result<Identity, io::Error> {
+    let text = str::from_utf8(bytes).map_err(io::Error::other)?;
+    json::check_object(text)?;
+    let identity: Identity = serde_json::from_str(text)?;
+    // The file has one spelling, so that no bit of it can change unnoticed.
+    if identity_bytes(&identity)? == bytes { Ok(identity) } else { Err(io::Error::other("it was edited")) }
+}
+
+/// The store id in the bytes of an identity.
+pub fn parse_identity(bytes: &[u8]) -> Result<StoreId, io::Error> {
+    match decode_identity(bytes)? {
+        Identity { schema_version: IDENTITY_VERSION, store_id } => Ok(store_id),
+        Identity { .. } => Err(io::Error::other("it is of another version: use a newer eval-host")),
+    }
+}
+
+/// The bytes of a store's identity.
+pub fn encode_identity(store_id: StoreId) -> Result<Vec<u8>, serde_json::Error> {
+    identity_bytes(&Identity { schema_version: IDENTITY_VERSION, store_id })
+}
+
+fn identity_bytes(identity: &Identity) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = serde_json::to_vec(identity)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Makes sure that a store has an identity, which is drawn now if the store is new.
+pub(super) fn identify(root: &Dir, patience: Duration) -> Result<(), OpenStoreError> {
+    if read_identity(root)?.is_some() {
+        return Ok(());
+    }
+    let _lock = lock::lock(root, Share::Nobody, patience)?;
+    match read_identity(root)? {
+        Some(_) => Ok(()),
+        None => begin(root),
+    }
+}
+
+/// Lays out a new store. Its identity comes last, so that a store which has one is complete.
+fn begin(root: &Dir) -> Result<(), OpenStoreError> {
+    let runs = root.child_or_new(RUNS)?;
+    if !runs.names()?.is_empty() {
+        return Err(OpenStoreError::NoIdentity { path: root.path().to_owned() });
+    }
+    for area in [OBJECTS, STARTED, STAGING] {
+        root.child_or_new(area)?;
+    }
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).map_err(OpenStoreError::Random)?;
+    let identity = Identity { schema_version: IDENTITY_VERSION, store_id: StoreId::from_bytes(id) };
+    let path = root.path().join(IDENTITY);
+    let bytes = identity_bytes(&identity).map_err(|error| OpenStoreError::Identity { path, source: error.into() })?;
+    if root.stat_of(IDENTITY_DRAFT)?.is_some() {
+        root.unlink(IDENTITY_DRAFT)?;
+    }
+    let file = root.write_new(IDENTITY_DRAFT, &bytes)?;
+    sync_file(&file, &root.path().join(IDENTITY_DRAFT))?;
+    root.rename_new(IDENTITY_DRAFT, root, IDENTITY)?;
+    // The directories above the store may be as new as it is, and a crash must not take them away from under its records.
+    Ok(root.sync_filesystem()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_filesystems_are_known_by_their_numbers() {
+        assert_eq!(network_kind(0x6969), Some("NFS"));
+        assert_eq!(network_kind(0xff53_4d42), Some("SMB"));
+        assert_eq!(network_kind(0xef53), None, "ext4");
+        assert_eq!(network_kind(0x0102_1994), None, "tmpfs");
+    }
+
+    #[test]
+    fn every_bit_of_the_identity_counts() {
+        let identity = Identity { schema_version: 1, store_id: StoreId::from_bytes([9; 16]) };
+        let bytes = identity_bytes(&identity).expect("it serialises");
+        assert_eq!(decode_identity(&bytes).expect("it parses").store_id, identity.store_id);
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let same = decode_identity(&flipped)
+                .is_ok_and(|other| other.store_id == identity.store_id && other.schema_version == 1);
+            assert!(!same, "bit {bit}");
+        }
+    }
+}

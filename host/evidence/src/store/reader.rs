@@ -1,0 +1,274 @@
+//! Reading a store that nobody vouches for: bounded, without following anything, and without stopping at the first fault.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use super::dir::{Dir, FileError, Missing, ReadFileError};
+use super::lock::{self, LockError, Share};
+use super::objects::{self, ReadObjectError};
+use super::open::{self, OpenStoreError};
+use super::started::{self, Started};
+use crate::chain::{Heads, Link, RecordFileName, StoreId, Walk, walk};
+use crate::record::{MOST_RECORD_BYTES, RecordedRun};
+use crate::verify::{Defect, Finding, Note};
+use eval_model::ids::{Digest, TaskClassName};
+
+/// What a record is called until it is durable.
+pub(super) const DRAFT_PREFIX: &str = ".tmp-";
+
+/// Names that file managers and editors leave everywhere, which say nothing about the evidence.
+const HARMLESS_NAMES: [&str; 2] = [".DS_Store", "Thumbs.db"];
+
+/// Whether a name says nothing about the evidence.
+pub(super) fn is_ignored(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| HARMLESS_NAMES.contains(&name) || is_an_editors(name))
+}
+
+/// Whether an editor gave this name to its copy of a record or a marker, whose names have one shape: `<name>~`, `.<name>.swp`.
+fn is_an_editors(name: &str) -> bool {
+    let swap = || name.strip_prefix('.').and_then(|name| name.strip_suffix(".swp"));
+    name.strip_suffix('~').or_else(swap).is_some_and(RecordFileName::has_shape)
+}
+
+/// Something that holds records and the objects they name, which nobody vouches for.
+pub trait Evidence: Sync {
+    fn id(&self) -> StoreId;
+
+    /// The names of what should be records.
+    fn names(&self) -> Result<Vec<OsString>, LockError>;
+
+    fn record(&self, name: &str) -> Result<Vec<u8>, ReadFileError>;
+
+    /// The content of an object, checked against its name.
+    fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError>;
+
+    /// The same without keeping the content.
+    fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError>;
+}
+
+/// A store that is only read.
+#[derive(Debug)]
+pub struct StoreReader {
+    id: StoreId,
+    root: Dir,
+    patience: Duration,
+    runs: Dir,
+    objects: Dir,
+    /// A store that was unpacked from a bundle has none.
+    started: Option<Dir>,
+}
+
+/// Which records of a store were seen and found to be in order, so that only what came later needs to be read.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    names: BTreeSet<String>,
+    heads: Heads,
+    newest: BTreeMap<TaskClassName, Link>,
+}
+
+impl Snapshot {
+    pub fn heads(&self) -> &Heads {
+        &self.heads
+    }
+
+    pub(super) fn newest(&self, task_class: &TaskClassName) -> Option<&Link> {
+        self.newest.get(task_class)
+    }
+}
+
+/// One record of a scan that reads as a record.
+#[derive(Debug)]
+pub struct Seen<'a> {
+    pub link: &'a Link,
+    pub record: &'a RecordedRun,
+    /// How many of the `total` files have been read.
+    pub done: usize,
+    pub total: usize,
+}
+
+/// What a scan found.
+#[derive(Debug)]
+pub struct Scan {
+    pub snapshot: Snapshot,
+    /// The records that read as records, in no order.
+    pub links: Vec<Link>,
+    pub findings: Vec<Finding>,
+    /// Records that never got their names.
+    pub drafts: Vec<String>,
+    pub notes: Vec<Note>,
+}
+
+impl StoreReader {
+    /// Opens the store at `path`, whoever owns it and wherever it lies. `patience` is how long to wait for a writer.
+    pub fn open(path: &Path, patience: Duration) -> Result<Self, OpenStoreError> {
+        Self::from_root(open::open_root(path, Missing::Fail)?, patience)
+    }
+
+    pub(super) fn from_root(root: Dir, patience: Duration) -> Result<Self, OpenStoreError> {
+        let no_identity = || OpenStoreError::NoIdentity { path: root.path().to_owned() };
+        let id = open::read_identity(&root)?.ok_or_else(no_identity)?;
+        let area = |name| root.child(name)?.ok_or_else(|| OpenStoreError::Missing { path: root.path().join(name) });
+        let (runs, objects, started) = (area(open::RUNS)?, area(open::OBJECTS)?, root.child(open::STARTED)?);
+        Ok(Self { id, root, patience, runs, objects, started })
+    }
+
+    pub(super) fn root(&self) -> &Dir {
+        &self.root
+    }
+
+    pub(super) fn runs(&self) -> &Dir {
+        &self.runs
+    }
+
+    pub(super) fn objects(&self) -> &Dir {
+        &self.objects
+    }
+
+    pub(super) fn markers(&self) -> Option<&Dir> {
+        self.started.as_ref()
+    }
+
+    /// Every marker of a live run, and the files that should be one and are not.
+    pub fn started(&self) -> Result<(Vec<Started>, Vec<Finding>), FileError> {
+        let (mut markers, mut findings) = (Vec::new(), Vec::new());
+        let Some(started) = &self.started else { return Ok((markers, findings)) };
+        for name in started::names(started)? {
+            match started::read(started, self.id, &name) {
+                Ok(marker) => markers.push(marker),
+                Err(error) => {
+                    let file = Some(format!("{}/{}", open::STARTED, printable(&name)));
+                    findings.push(Finding { task_class: None, seq: None, file, defect: Defect::Marker(error) });
+                }
+            }
+        }
+        Ok((markers, findings))
+    }
+
+    /// The names of the records for a writer, which holds the lock.
+    pub(super) fn names_locked(&self) -> Result<Vec<OsString>, FileError> {
+        self.runs.names()
+    }
+}
+
+impl Evidence for StoreReader {
+    fn id(&self) -> StoreId {
+        self.id
+    }
+
+    fn names(&self) -> Result<Vec<OsString>, LockError> {
+        // A listing that runs beside a writer may show its second record and not its first. The records themselves never
+        // change, so nobody needs to wait while they are read.
+        let _lock = lock::lock(&self.root, Share::Readers, self.patience)?;
+        Ok(self.runs.names()?)
+    }
+
+    fn record(&self, name: &str) -> Result<Vec<u8>, ReadFileError> {
+        self.runs.read(name, MOST_RECORD_BYTES)
+    }
+
+    fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
+        objects::read(&self.objects, digest)
+    }
+
+    fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError> {
+        objects::check(&self.objects, digest)
+    }
+}
+
+/// Reads those of the named records that `known` does not have, walks on from there, and shows each record to `visit`.
+pub fn scan(evidence: &dyn Evidence, names: Vec<OsString>, known: &Snapshot, visit: &mut dyn FnMut(&Seen<'_>)) -> Scan {
+    let mut reading = Reading::default();
+    let names: BTreeSet<String> = names.into_iter().filter_map(|name| reading.record_name(&name)).collect();
+    let fresh: Vec<_> = names.difference(&known.names).collect();
+    for (index, name) in fresh.iter().enumerate() {
+        match examine(evidence, name) {
+            Ok((record, link)) => {
+                visit(&Seen { link: &link, record: &record, done: index + 1, total: fresh.len() });
+                reading.links.links.push(link);
+            }
+            Err(bad) => reading.add_bad(name, *bad),
+        }
+    }
+    for gone in known.names.difference(&names) {
+        reading.report(None, gone, Defect::Gone);
+    }
+    reading.finish(evidence.id(), known, names)
+}
+
+/// A scan under way.
+#[derive(Default)]
+struct Reading {
+    links: Walk,
+    findings: Vec<Finding>,
+    drafts: Vec<String>,
+    notes: Vec<Note>,
+}
+
+impl Reading {
+    /// The name, if a record can have it. Everything else is put where it belongs.
+    fn record_name(&mut self, name: &OsStr) -> Option<String> {
+        match name.to_str() {
+            Some(name) if RecordFileName::has_shape(name) => return Some(name.to_owned()),
+            Some(name) if name.starts_with(DRAFT_PREFIX) => self.drafts.push(name.to_owned()),
+            Some(name) if HARMLESS_NAMES.contains(&name) => {}
+            Some(name) if is_an_editors(name) => {
+                self.notes.push(Note::LeftByAnEditor { file: format!("runs/{name}") });
+            }
+            _ => self.report(None, &printable(name), Defect::ForeignFile),
+        }
+        None
+    }
+
+    fn add_bad(&mut self, name: &str, bad: Bad) {
+        if let Some((task_class, seq)) = &bad.claimed {
+            self.links.damaged.insert((task_class.clone(), *seq));
+        }
+        self.report(bad.claimed, name, bad.defect);
+    }
+
+    fn report(&mut self, claimed: Option<(TaskClassName, u64)>, name: &str, defect: Defect) {
+        let (task_class, seq) = claimed.unzip();
+        self.findings.push(Finding { task_class, seq, file: Some(format!("runs/{name}")), defect });
+    }
+
+    fn finish(mut self, id: StoreId, known: &Snapshot, names: BTreeSet<String>) -> Scan {
+        let mut heads = known.heads.clone();
+        let mut newest = known.newest.clone();
+        for link in &self.links.links {
+            let is_newer = |old: &Link| old.position.seq < link.position.seq;
+            if newest.get(&link.position.task_class).is_none_or(is_newer) {
+                newest.insert(link.position.task_class.clone(), link.clone());
+            }
+        }
+        let broken = walk(id, &mut heads, &self.links);
+        self.findings.extend(broken.into_iter().map(Finding::from));
+        let snapshot = Snapshot { names, heads, newest };
+        Scan { snapshot, links: self.links.links, findings: self.findings, drafts: self.drafts, notes: self.notes }
+    }
+}
+
+/// A file that should be a record and is not, with the place it claims if it claims one.
+struct Bad {
+    claimed: Option<(TaskClassName, u64)>,
+    defect: Defect,
+}
+
+/// Reads one record's file and checks that its name is its own.
+fn examine(evidence: &dyn Evidence, name: &str) -> Result<(RecordedRun, Link), Box<Bad>> {
+    let unplaced = |defect| Box::new(Bad { claimed: None, defect });
+    let bytes = evidence.record(name).map_err(|error| unplaced(error.into()))?;
+    let (record, link) = RecordedRun::read(&bytes).map_err(|error| unplaced(Defect::Malformed(error)))?;
+    let expected = link.file_name();
+    if expected.as_str() == name {
+        return Ok((record, link));
+    }
+    let claimed = Some((record.task_class, record.seq));
+    Err(Box::new(Bad { claimed, defect: Defect::Misnamed { expected } }))
+}
+
+/// A name from a directory that anybody may have written to, safe to print.
+pub(super) fn printable(name: &OsStr) -> String {
+    name.as_encoded_bytes().escape_ascii().to_string()
+}

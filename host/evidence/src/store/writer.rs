@@ -1,0 +1,266 @@
+//! Appending a record so that it is there, whole, whatever happens next.
+//!
+//! Under the store's lock: (1) what came since the last look is read, and nothing is added to a chain that is not whole;
+//! (2) the objects become durable; (3) the record is written under a draft's name and becomes durable; (4) it gets its name,
+//! which nothing may have had; (5) the directory becomes durable, and this is the commit point. What fails before (4) is not
+//! committed. What fails between (4) and the end of (5) is neither one nor the other, and saying either would be a lie.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::dir::{Dir, FileError, Missing, ReadFileError, sync_file};
+use super::intake::{Intake, KeepObjectError};
+use super::lock::{self, Lock, LockError, Share};
+use super::objects::ReadObjectError;
+use super::open::{self, OpenStoreError};
+use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, StoreReader, scan};
+use super::started::{self, AnnounceError};
+use crate::chain::{Link, Position, hash_of};
+use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
+use crate::verify::Finding;
+use eval_model::ids::{Digest, TaskClassName};
+use eval_model::score::BenchScore;
+use eval_model::utc::UtcMillis;
+
+/// A store that records can be appended to.
+#[derive(Debug)]
+pub struct StoreWriter {
+    staging: Dir,
+    started: Dir,
+    reader: StoreReader,
+    patience: Duration,
+}
+
+/// Proof that a record is committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    pub link: Link,
+    pub path: PathBuf,
+}
+
+/// Why an append does not count as committed.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    #[error("the record of this run of `{task_class}` was not committed")]
+    NotCommitted {
+        task_class: TaskClassName,
+        #[source]
+        source: NotCommitted,
+    },
+    /// The record has its name, but nobody knows whether that will survive.
+    #[error(
+        "it is unknown whether record {seq} of `{task_class}` (`{}`) is durable; run `eval-host verify` before the next run",
+        path.display()
+    )]
+    Unknown {
+        task_class: TaskClassName,
+        seq: u64,
+        path: PathBuf,
+        #[source]
+        source: FileError,
+    },
+}
+
+/// What kept a record from being committed. Nothing of it is in the chain.
+#[derive(Debug, thiserror::Error)]
+pub enum NotCommitted {
+    #[error("the chain is broken, and a broken chain is not continued: {}", join(_0))]
+    Broken(Vec<Finding>),
+    #[error("the newest record was changed since it was read")]
+    HeadChanged,
+    #[error("the newest record cannot be read any more")]
+    Head(#[source] ReadFileError),
+    #[error("the record was made for another place in the chain")]
+    Misplaced,
+    #[error("the record does not serialise")]
+    Serialise(#[source] serde_json::Error),
+    #[error(
+        "the record would have {size} bytes, more than the {MOST_RECORD_BYTES} that can be read back; run fewer cases at once"
+    )]
+    TooLarge { size: u64 },
+    #[error("the record does not survive being read back")]
+    Invalid(#[source] ReadRecordError),
+    #[error("the record names an object that was not stored")]
+    Object(#[source] ReadObjectError),
+    #[error("the objects were not stored")]
+    Objects(#[source] KeepObjectError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+fn join(findings: &[Finding]) -> String {
+    findings.iter().map(Finding::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl StoreWriter {
+    /// Opens the store at `path`, which is created if there is none, for the user with the id `user`.
+    pub fn open(path: &Path, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
+        Self::from_root(open::open_root(path, Missing::Create)?, user, patience)
+    }
+
+    /// The same for a store that exists.
+    pub fn open_existing(path: &Path, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
+        Self::from_root(open::open_root(path, Missing::Fail)?, user, patience)
+    }
+
+    fn from_root(root: Dir, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
+        open::check_private(&root, user)?;
+        open::check_local(&root)?;
+        open::identify(&root, patience)?;
+        let reader = StoreReader::from_root(root, patience)?;
+        let staging = reader.root().child_or_new(open::STAGING)?;
+        let started = reader.root().child_or_new(open::STARTED)?;
+        for area in [reader.runs(), reader.objects(), &staging, &started] {
+            open::check_private(area, user)?;
+        }
+        Ok(Self { staging, started, reader, patience })
+    }
+
+    /// Locks the store for itself.
+    pub(super) fn lock(&self) -> Result<Lock, LockError> {
+        let lock = lock::lock(self.reader.root(), Share::Nobody, self.patience)?;
+        lock::check_in_place(self.reader.root())?;
+        Ok(lock)
+    }
+
+    pub fn reader(&self) -> &StoreReader {
+        &self.reader
+    }
+
+    /// Begins to take in the objects of a run.
+    pub fn intake(&self) -> Result<Intake<'_>, KeepObjectError> {
+        Intake::begin(&self.reader, &self.staging, self.patience)
+    }
+
+    /// Keeps an informational copy of a verdict, which is no evidence and which nothing reads.
+    pub fn recommend(&self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
+        self.reader.root().child_or_new(open::RECOMMENDATIONS)?.write_new(name, bytes).map(drop)
+    }
+
+    /// Says durably that a live run begins. Its record must name what this gives. `shards` are the announcements of the
+    /// shards that it is put together from.
+    pub fn announce(
+        &self,
+        task_class: &TaskClassName,
+        started_at: UtcMillis,
+        cases: u64,
+        shards: &[Digest],
+    ) -> Result<Digest, AnnounceError> {
+        started::announce(&self.started, self.reader.id(), task_class, started_at, cases, shards)
+    }
+
+    /// Commits one run: its objects, and the record that `build` makes for the place it gets. `known` is what was verified
+    /// before the run; an empty one makes this read every record again.
+    pub fn append(
+        &self,
+        known: &Snapshot,
+        task_class: &TaskClassName,
+        intake: &Intake<'_>,
+        build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
+    ) -> Result<Receipt, AppendError> {
+        let not_committed = |source| AppendError::NotCommitted { task_class: task_class.clone(), source };
+        let _lock = self.lock().map_err(|error| not_committed(error.into()))?;
+        let ready = self.prepare(known, task_class, intake, build).map_err(not_committed)?;
+        self.write_draft(&ready).map_err(|error| not_committed(error.into()))?;
+        self.publish(&ready)
+    }
+
+    /// Everything up to where the record could be written.
+    fn prepare(
+        &self,
+        known: &Snapshot,
+        task_class: &TaskClassName,
+        intake: &Intake<'_>,
+        build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
+    ) -> Result<Ready, NotCommitted> {
+        let position = self.next_position(known, task_class)?;
+        let bytes = build(&position).to_bytes().map_err(NotCommitted::Serialise)?;
+        let size = bytes.len() as u64;
+        if size > MOST_RECORD_BYTES {
+            return Err(NotCommitted::TooLarge { size });
+        }
+        let (record, link) = RecordedRun::read(&bytes).map_err(NotCommitted::Invalid)?;
+        if link.position != position {
+            return Err(NotCommitted::Misplaced);
+        }
+        intake.settle().map_err(NotCommitted::Objects)?;
+        for digest in record.named_objects().into_iter().filter(|digest| !intake.has(*digest)) {
+            self.reader.check_object(digest).map_err(NotCommitted::Object)?;
+        }
+        let name = link.file_name().as_str().to_owned();
+        Ok(Ready { draft: format!("{DRAFT_PREFIX}{name}"), name, bytes, link })
+    }
+
+    fn next_position(&self, known: &Snapshot, task_class: &TaskClassName) -> Result<Position, NotCommitted> {
+        let scan = scan(&self.reader, self.reader.names_locked()?, known, &mut |_| {});
+        if !scan.findings.is_empty() {
+            return Err(NotCommitted::Broken(scan.findings));
+        }
+        // The records that were read earlier are not read again, but for the one that the new record vouches for.
+        if let Some(link) = scan.snapshot.newest(task_class) {
+            let name = link.file_name();
+            let bytes = self.reader.runs().read(name.as_str(), MOST_RECORD_BYTES).map_err(NotCommitted::Head)?;
+            if hash_of(&bytes) != link.hash {
+                return Err(NotCommitted::HeadChanged);
+            }
+        }
+        Ok(scan.snapshot.heads().next(self.reader.id(), task_class))
+    }
+
+    pub(super) fn write_draft(&self, ready: &Ready) -> Result<(), FileError> {
+        let runs = self.reader.runs();
+        // Nobody else is writing, so a draft of this name is what a crash left of these very bytes.
+        if runs.stat_of(&ready.draft)?.is_some() {
+            runs.unlink(&ready.draft)?;
+        }
+        let written = runs
+            .write_new(&ready.draft, &ready.bytes)
+            .and_then(|file| sync_file(&file, &runs.path().join(&ready.draft)));
+        if written.is_err() {
+            self.discard_draft(ready);
+        }
+        written
+    }
+
+    pub(super) fn publish(&self, ready: &Ready) -> Result<Receipt, AppendError> {
+        let runs = self.reader.runs();
+        let path = runs.path().join(&ready.name);
+        let Position { task_class, seq, .. } = &ready.link.position;
+        if let Err(source) = runs.rename_new(&ready.draft, runs, &ready.name) {
+            let source = match runs.stat_of(&ready.name) {
+                // An error that was reported although the rename took place, or a file that somebody put there.
+                Ok(Some(_)) if Errno::from_io_error(&source.source) != Some(Errno::EXIST) => {
+                    return Err(AppendError::Unknown { task_class: task_class.clone(), seq: *seq, path, source });
+                }
+                _ => source,
+            };
+            self.discard_draft(ready);
+            return Err(AppendError::NotCommitted { task_class: task_class.clone(), source: source.into() });
+        }
+        match runs.sync() {
+            Ok(()) => Ok(Receipt { link: ready.link.clone(), path }),
+            Err(source) => Err(AppendError::Unknown { task_class: task_class.clone(), seq: *seq, path, source }),
+        }
+    }
+
+    /// Takes the draft away again where that is possible. Where it is not, `verify` finds it and says so; the error that led
+    /// here is the one to report.
+    fn discard_draft(&self, ready: &Ready) {
+        let _ = self.reader.runs().unlink(&ready.draft);
+    }
+}
+
+/// A record that only needs to be written.
+pub(super) struct Ready {
+    pub(super) name: String,
+    pub(super) draft: String,
+    pub(super) bytes: Vec<u8>,
+    pub(super) link: Link,
+}
+
+#[cfg(test)]
+pub(super) mod tests;

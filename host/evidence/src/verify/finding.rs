@@ -1,0 +1,203 @@
+//! What can be wrong with evidence, and how bad each of it is.
+//!
+//! There is no finding for "skipped": what was not looked at is not verified.
+
+use std::error::Error;
+use std::fmt;
+
+use super::case::RestoreCaseError;
+use super::figures::Contradiction;
+use super::last_seen::LastSeenDefect;
+use super::replay::ReplayDefect;
+use crate::anchor::AnchorDefect;
+use crate::chain::{Break, Broken, Link, RecordFileName};
+use crate::record::ReadRecordError;
+use crate::store::{DraftEnd, FinishedDraft, ReadFileError, ReadMarkerError, ReadObjectError};
+use eval_model::ids::{Digest, TaskClassName};
+use eval_model::text::Message;
+
+/// The state of a body of evidence, from best to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    Ok,
+    /// A crash left something unfinished.
+    Incomplete,
+    /// Something that is needed is missing or not understood.
+    Unverifiable,
+    /// Something is not what was written.
+    Tampered,
+}
+
+impl State {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Incomplete => "INCOMPLETE",
+            Self::Unverifiable => "UNVERIFIABLE",
+            Self::Tampered => "TAMPERED",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One thing that is wrong, and where.
+#[derive(Debug)]
+pub struct Finding {
+    /// None when it concerns the whole store, or when nobody can tell.
+    pub task_class: Option<TaskClassName>,
+    pub seq: Option<u64>,
+    /// The file to look at, relative to the store, safe to print.
+    pub file: Option<String>,
+    pub defect: Defect,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Defect {
+    #[error("its name is not a record's, and nothing else belongs here")]
+    ForeignFile,
+    #[error("it cannot be read")]
+    Unreadable(#[source] ReadFileError),
+    #[error("it is not a record's file")]
+    NotAFile(#[source] ReadFileError),
+    #[error("it was there and is gone")]
+    Gone,
+    #[error("it does not read as a record")]
+    Malformed(#[source] ReadRecordError),
+    #[error("it was edited or renamed: a record with this content is called `{expected}`")]
+    Misnamed { expected: RecordFileName },
+    #[error(transparent)]
+    Chain(Break),
+    #[error("a crash left it unfinished; `eval-host verify` finishes it where it may write")]
+    Draft,
+    #[error("a crash had left it unfinished; it is record {seq} of `{task_class}` now")]
+    DraftCommitted { task_class: TaskClassName, seq: u64 },
+    #[error("a crash had left it unfinished, and its place is taken or its content cut; it is kept as `{kept}`")]
+    DraftSetAside { kept: String },
+    #[error("it is no marker of a run")]
+    Marker(#[source] ReadMarkerError),
+    #[error("it names the marker `{marker}` of its start, which is gone")]
+    MarkerGone { marker: Digest },
+    #[error("one of the cases it names cannot be restored")]
+    Case(#[source] RestoreCaseError),
+    #[error(transparent)]
+    Contradiction(Contradiction),
+    #[error(transparent)]
+    LastSeen(LastSeenDefect),
+    #[error(transparent)]
+    Replay(ReplayDefect),
+    #[error(transparent)]
+    Anchor(AnchorDefect),
+    #[error("something it names is not there")]
+    ObjectMissing(#[source] ReadObjectError),
+    #[error("something it names is not what it was")]
+    ObjectChanged(#[source] ReadObjectError),
+}
+
+impl Defect {
+    pub fn state(&self) -> State {
+        match self {
+            Self::Unreadable(_) | Self::ObjectMissing(_) | Self::Malformed(ReadRecordError::Newer { .. }) => {
+                State::Unverifiable
+            }
+            Self::Draft | Self::DraftCommitted { .. } | Self::DraftSetAside { .. } => State::Incomplete,
+            Self::Marker(ReadMarkerError::Newer { .. } | ReadMarkerError::File(ReadFileError::Io(_))) => {
+                State::Unverifiable
+            }
+            Self::LastSeen(defect) => defect.state(),
+            Self::Replay(defect) => defect.state(),
+            Self::ForeignFile
+            | Self::Anchor(_)
+            | Self::NotAFile(_)
+            | Self::Marker(_)
+            | Self::MarkerGone { .. }
+            | Self::Case(_)
+            | Self::Contradiction(_)
+            | Self::Gone
+            | Self::Malformed(_)
+            | Self::Misnamed { .. }
+            | Self::Chain(_)
+            | Self::ObjectChanged(_) => State::Tampered,
+        }
+    }
+}
+
+impl From<ReadFileError> for Defect {
+    fn from(error: ReadFileError) -> Self {
+        match error {
+            ReadFileError::Missing { .. } => Self::Gone,
+            ReadFileError::Io(_) => Self::Unreadable(error),
+            ReadFileError::NotAFile { .. } | ReadFileError::TooLarge { .. } => Self::NotAFile(error),
+        }
+    }
+}
+
+impl From<ReadObjectError> for Defect {
+    fn from(error: ReadObjectError) -> Self {
+        match error {
+            ReadObjectError::Missing { .. } | ReadObjectError::Io { .. } => Self::ObjectMissing(error),
+            ReadObjectError::Changed { .. } | ReadObjectError::NotAFile { .. } => Self::ObjectChanged(error),
+        }
+    }
+}
+
+impl From<RestoreCaseError> for Defect {
+    fn from(error: RestoreCaseError) -> Self {
+        match error {
+            RestoreCaseError::Object(error) => error.into(),
+            error => Self::Case(error),
+        }
+    }
+}
+
+impl From<FinishedDraft> for Finding {
+    fn from(finished: FinishedDraft) -> Self {
+        let defect = match finished.end {
+            DraftEnd::Committed(Link { position, .. }) => {
+                Defect::DraftCommitted { task_class: position.task_class, seq: position.seq }
+            }
+            DraftEnd::SetAside(kept) => Defect::DraftSetAside { kept },
+        };
+        Self { task_class: None, seq: None, file: Some(format!("runs/{}", finished.draft)), defect }
+    }
+}
+
+impl From<Broken> for Finding {
+    fn from(broken: Broken) -> Self {
+        Self {
+            task_class: Some(broken.task_class),
+            seq: Some(broken.seq),
+            file: broken.file.map(|file| format!("runs/{file}")),
+            defect: Defect::Chain(broken.what),
+        }
+    }
+}
+
+impl Finding {
+    pub fn state(&self) -> State {
+        self.defect.state()
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.task_class, self.seq, &self.file) {
+            (Some(class), Some(seq), Some(file)) => write!(f, "record {seq} of `{class}` (`{file}`)")?,
+            (Some(class), Some(seq), None) => write!(f, "record {seq} of `{class}`")?,
+            (Some(class), None, _) => write!(f, "task class `{class}`")?,
+            (None, _, Some(file)) => write!(f, "`{file}`")?,
+            (None, _, None) => f.write_str("the store")?,
+        }
+        let mut cause: Option<&dyn Error> = Some(&self.defect);
+        while let Some(error) = cause {
+            // A parser's error quotes what it did not expect, and whoever wrote the file chose that.
+            write!(f, ": {}", Message(&error.to_string()))?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}

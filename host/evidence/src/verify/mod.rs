@@ -1,0 +1,19 @@
+//! Judges evidence: walks every chain from its first record, checks what the records name, and says what is wrong and where.
+//!
+//! Verification reads stored bytes and never makes them anew. It reports everything it finds, not only the first thing, and
+//! it never repairs what it judges. There is no way for it to skip something and still say OK.
+
+mod case;
+mod figures;
+mod finding;
+mod last_seen;
+mod note;
+mod replay;
+mod walk;
+
+pub use case::{RestoreCaseError, read_manifest};
+pub use finding::{Defect, Finding, State};
+pub use last_seen::{FirstUse, LastSeenFile};
+pub use note::Note;
+pub use replay::{Replay, ReplaySettings, replay};
+pub use walk::{Checks, ClassSummary, ObjectScope, Verification, verify_evidence, verify_store};

@@ -1,0 +1,89 @@
+//! What whoever reads a verification should know although nothing is wrong: a note never changes the state of the evidence.
+//!
+//! What could not be checked because it was not asked for, or because nothing is known about it, is said here; what was asked
+//! for and could not be checked is a [`super::Finding`]. A note quotes nothing that is not a name that was parsed or escaped.
+
+use std::fmt;
+
+use eval_model::ids::TaskClassName;
+use eval_model::utc::UtcMillis;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// There is nothing that the store could be compared with, so a lost tail would not be noticed.
+    NotSeenBefore,
+    /// Nor will there be the next time.
+    NothingRemembered,
+    /// Something is wrong with records that were not asked for.
+    EarlierFindings { findings: usize, since: UtcMillis },
+    /// Somebody else owns parts of the store, of which this is the first.
+    ForeignOwner { file: String, owner: u32, user: u32, more: usize },
+    /// Others may read or write parts of the store, of which this is the first.
+    OpenToOthers { file: String, mode: u32, more: usize },
+    /// A record says that it was finished before the one that it follows.
+    ClockWentBack { task_class: TaskClassName, seq: u64 },
+    /// A copy of a record that an editor made.
+    LeftByAnEditor { file: String },
+    /// A checkpoint has more records of the class than a bundle carries.
+    CheckpointIsLater { task_class: TaskClassName, anchored: u64, carried: u64 },
+    /// A checkpoint was made before the class had a record.
+    CheckpointIsSilent { task_class: TaskClassName },
+}
+
+impl Note {
+    /// The task class that it concerns; `None` when it concerns the whole.
+    pub fn task_class(&self) -> Option<&TaskClassName> {
+        match self {
+            Self::ClockWentBack { task_class, .. }
+            | Self::CheckpointIsLater { task_class, .. }
+            | Self::CheckpointIsSilent { task_class } => Some(task_class),
+            Self::NotSeenBefore
+            | Self::NothingRemembered
+            | Self::EarlierFindings { .. }
+            | Self::ForeignOwner { .. }
+            | Self::OpenToOthers { .. }
+            | Self::LeftByAnEditor { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSeenBefore => {
+                f.write_str("the store was not seen before on this machine: whether its tail was cut off, nobody can tell")
+            }
+            Self::NothingRemembered => f.write_str(
+                "without a state directory nothing is remembered of the store, so a tail that is cut off is not noticed; set HOME \
+                 or XDG_STATE_HOME",
+            ),
+            Self::EarlierFindings { findings, since } => {
+                write!(f, "findings about records that were finished before {since} count, and are not shown: {findings}")
+            }
+            Self::ForeignOwner { file, owner, user, more } => {
+                write!(f, "`{file}`{} belongs to user {owner}, and you are user {user}", and_more(*more))
+            }
+            Self::OpenToOthers { file, mode, more } => {
+                write!(f, "others may read or write `{file}`{} (mode {mode:04o})", and_more(*more))
+            }
+            Self::ClockWentBack { task_class, seq } => write!(
+                f,
+                "record {seq} of `{task_class}` says that it was finished before the one before it: a clock was set back; the \
+                 order of records does not depend on it"
+            ),
+            Self::LeftByAnEditor { file } => write!(f, "`{file}` is what an editor left of a record that was opened in it"),
+            Self::CheckpointIsLater { task_class, anchored, carried } => write!(
+                f,
+                "task class `{task_class}`: the checkpoint has its record {anchored}, and the bundle ends with {carried}, so the \
+                 checkpoint says nothing about it; compare it with an older one"
+            ),
+            Self::CheckpointIsSilent { task_class } => {
+                write!(f, "task class `{task_class}`: the checkpoint has no record of it, and so says nothing about it")
+            }
+        }
+    }
+}
+
+fn and_more(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(" (and {count} more)") }
+}

@@ -1,0 +1,385 @@
+//! Scores recorded cases again, from the objects alone, and demands the same bytes.
+//!
+//! Nothing of the bench is needed and nothing of it is looked at: the rubric, its limits, the case's files and the output all
+//! come from the evidence. What a replay gives is compared with the text in the record, never with something made from it.
+//! That a case with nothing to replay has no score either is checked on every verification, by [`super::figures`].
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::num::NonZeroUsize;
+
+use eval_model::contract::{Meter, RubricLoader, RubricRunner, RunnerError};
+use eval_model::ids::{CaseId, Digest};
+use eval_model::judge::{Judgement, judge};
+use eval_model::limits::{LimitError, Limits, RawLimits};
+use eval_model::outcome::{HostMode, OutcomeClass};
+use eval_model::report::CaseResult;
+use eval_model::workers::in_order;
+
+use super::case::{RestoreCaseError, restore_case};
+use super::finding::{Defect, Finding, State};
+use super::walk::Verification;
+use crate::chain::Link;
+use crate::record::{RecordedRun, RecordedScore};
+use crate::store::{Evidence, ReadObjectError};
+
+/// What a replay needs besides the evidence.
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "a loader is an engine, which has nothing to show")]
+pub struct ReplaySettings<'a> {
+    /// It should not use a compile cache: what is in there was not verified.
+    pub loader: &'a dyn RubricLoader,
+    /// The version that runs now. Under another one than a record's, fuel may differ.
+    pub wasmtime_version: &'a str,
+    pub workers: NonZeroUsize,
+}
+
+/// How a replay differs from the record.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayDefect {
+    #[error("case `{case_id}` scores `{replayed}` when it is replayed, and the record says `{recorded}`")]
+    Score { case_id: CaseId, recorded: String, replayed: String },
+    #[error("case `{case_id}` ends as `{}` when it is replayed, and the record says `{}`", replayed.as_str(), recorded.as_str())]
+    Outcome { case_id: CaseId, recorded: OutcomeClass, replayed: OutcomeClass },
+    #[error("case `{case_id}` writes other logs when it is replayed")]
+    Logs { case_id: CaseId },
+    #[error("case `{case_id}` uses {replayed:?} fuel when it is replayed, and the record says {recorded:?}")]
+    Fuel { case_id: CaseId, recorded: Option<u64>, replayed: Option<u64> },
+    #[error("case `{case_id}` was not scored, so it cannot have a score")]
+    ScoredWithoutOutput { case_id: CaseId },
+    #[error("case `{case_id}` cannot be restored")]
+    Case {
+        case_id: CaseId,
+        #[source]
+        source: RestoreCaseError,
+    },
+    #[error("the output of case `{case_id}` is not UTF-8 text")]
+    OutputText { case_id: CaseId },
+    #[error("an object that is needed cannot be had")]
+    Object(#[source] ReadObjectError),
+    #[error("its limits are beyond what this program grants")]
+    Limits(#[source] LimitError),
+    #[error("its rubric does not load")]
+    Rubric(#[source] Box<dyn Error + Send + Sync>),
+    #[error("its rubric could not be run")]
+    Runner(#[source] RunnerError),
+}
+
+impl ReplayDefect {
+    pub(super) fn state(&self) -> State {
+        let missing =
+            |error: &ReadObjectError| matches!(error, ReadObjectError::Missing { .. } | ReadObjectError::Io { .. });
+        match self {
+            Self::Limits(_) | Self::Rubric(_) | Self::Runner(_) => State::Unverifiable,
+            Self::Object(error) | Self::Case { source: RestoreCaseError::Object(error), .. } if missing(error) => {
+                State::Unverifiable
+            }
+            _ => State::Tampered,
+        }
+    }
+}
+
+/// What a replay came to.
+#[derive(Debug, Default)]
+pub struct Replay {
+    pub records: u64,
+    pub replayed: u64,
+    /// Cases that ended in a fault of the clock or of the system under test, or were skipped: there is nothing to replay.
+    pub nothing_to_replay: u64,
+    /// Cases that used other fuel than recorded, under another version of wasmtime.
+    pub other_fuel: u64,
+    pub findings: Vec<Finding>,
+}
+
+/// Replays those of the verified records that `select` wants.
+pub fn replay(
+    evidence: &dyn Evidence,
+    verification: &Verification,
+    settings: ReplaySettings<'_>,
+    select: &dyn Fn(&Link) -> bool,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Replay {
+    let links: Vec<&Link> = verification.links.values().filter(|link| select(link)).collect();
+    let mut replayer = Replayer { evidence, settings, prepared: None, replay: Replay::default() };
+    for (index, link) in links.iter().enumerate() {
+        progress(index, links.len());
+        replayer.replay_record(link);
+    }
+    replayer.replay
+}
+
+struct Replayer<'a> {
+    evidence: &'a dyn Evidence,
+    settings: ReplaySettings<'a>,
+    /// The rubric of the record before, which is most often this one's too.
+    prepared: Option<Prepared>,
+    replay: Replay,
+}
+
+impl Replayer<'_> {
+    fn replay_record(&mut self, link: &Link) {
+        self.replay.records += 1;
+        // The walk has read this file as a record with this hash. If it is another one now, that is a finding too.
+        let name = link.file_name();
+        let record = match self.evidence.record(name.as_str()).map(|bytes| RecordedRun::read(&bytes)) {
+            Ok(Ok((record, again))) if again == *link => record,
+            _ => return self.report(link, Defect::Gone),
+        };
+        match self.replay_cases(&record) {
+            Ok(defects) => defects.into_iter().for_each(|defect| self.report(link, Defect::Replay(defect))),
+            Err(defect) => self.report(link, Defect::Replay(defect)),
+        }
+    }
+
+    fn report(&mut self, link: &Link, defect: Defect) {
+        self.replay.findings.push(Finding {
+            task_class: Some(link.position.task_class.clone()),
+            seq: Some(link.position.seq),
+            file: Some(format!("runs/{}", link.file_name())),
+            defect,
+        });
+    }
+
+    fn replay_cases(&mut self, record: &RecordedRun) -> Result<Vec<ReplayDefect>, ReplayDefect> {
+        self.prepare(record)?;
+        let Some(Prepared { runner, .. }) = &self.prepared else { return Ok(Vec::new()) };
+        let same_version = record.wasmtime_version == self.settings.wasmtime_version;
+        let case_replayer = CaseReplayer { evidence: self.evidence, runner: runner.as_ref(), record };
+        let mut defects = Vec::new();
+        for end in case_replayer.replay_all(self.settings.workers) {
+            match end {
+                CaseReplay::NothingToReplay => self.replay.nothing_to_replay += 1,
+                CaseReplay::Same => self.replay.replayed += 1,
+                CaseReplay::Differs(ReplayDefect::Fuel { .. }) if !same_version => {
+                    self.replay.replayed += 1;
+                    self.replay.other_fuel += 1;
+                }
+                CaseReplay::Differs(defect) => {
+                    self.replay.replayed += 1;
+                    defects.push(defect);
+                }
+            }
+        }
+        Ok(defects)
+    }
+
+    fn prepare(&mut self, record: &RecordedRun) -> Result<(), ReplayDefect> {
+        if self.prepared.as_ref().is_some_and(|prepared| prepared.serves(record)) {
+            return Ok(());
+        }
+        let component = self.evidence.object(record.rubric_digest).map_err(ReplayDefect::Object)?;
+        let limits = Limits::within_maxima(record.limits).map_err(ReplayDefect::Limits)?;
+        let loaded = self.settings.loader.load(&component, &record.rubric_world, limits);
+        self.prepared = Some(Prepared {
+            digest: record.rubric_digest,
+            world: record.rubric_world.clone(),
+            limits: record.limits,
+            runner: loaded.map_err(ReplayDefect::Rubric)?,
+        });
+        Ok(())
+    }
+}
+
+/// A rubric that is ready to score, and what a record must say for it to serve.
+struct Prepared {
+    digest: Digest,
+    world: String,
+    limits: RawLimits,
+    runner: Box<dyn RubricRunner>,
+}
+
+impl Prepared {
+    fn serves(&self, record: &RecordedRun) -> bool {
+        (self.digest, self.limits) == (record.rubric_digest, record.limits) && self.world == record.rubric_world
+    }
+}
+
+/// How the replay of one case ended.
+enum CaseReplay {
+    NothingToReplay,
+    Same,
+    Differs(ReplayDefect),
+}
+
+struct CaseReplayer<'a> {
+    evidence: &'a dyn Evidence,
+    runner: &'a dyn RubricRunner,
+    record: &'a RecordedRun,
+}
+
+impl CaseReplayer<'_> {
+    /// Replays every case of the record on some threads; the results are in the order of the cases.
+    fn replay_all(&self, workers: NonZeroUsize) -> Vec<CaseReplay> {
+        let mut ends = Vec::new();
+        let replay = |_, case: &_| Ok::<_, Infallible>(self.replay_case(case).unwrap_or_else(CaseReplay::Differs));
+        match in_order(workers, &self.record.report.cases, replay, |_, _| false, |end| ends.push(end)) {
+            Ok(()) => ends,
+            Err(never) => match never {},
+        }
+    }
+
+    fn replay_case(&self, case: &CaseResult<RecordedScore>) -> Result<CaseReplay, ReplayDefect> {
+        let case_id = || case.case_id.clone();
+        let output = self.record.output_digest_set.get(&case.case_id).copied().flatten();
+        let Some(output) = output else {
+            return match case.outcome {
+                OutcomeClass::Scored => Err(ReplayDefect::ScoredWithoutOutput { case_id: case_id() }),
+                _ => Ok(CaseReplay::NothingToReplay),
+            };
+        };
+        // The machine's clock ran out, which a replay is not expected to give again.
+        let recorded = case.score.fields();
+        if case.outcome == OutcomeClass::RubricFault && recorded.failure_modes == [HostMode::RubricTimeout.name()] {
+            return Ok(CaseReplay::NothingToReplay);
+        }
+        let read = restore_case(self.evidence, self.record.case_digest_set[&case.case_id])
+            .map_err(|source| ReplayDefect::Case { case_id: case_id(), source })?;
+        let output = self.evidence.object(output).map_err(ReplayDefect::Object)?;
+        let output_json = str::from_utf8(&output).map_err(|_| ReplayDefect::OutputText { case_id: case_id() })?;
+        let meter = Meter { cost_usd: recorded.cost_usd, duration_seconds: recorded.duration_seconds };
+        let judged = judge(self.runner, &read, output_json, meter, &self.record.block_modes);
+        compare(case, &judged.map_err(ReplayDefect::Runner)?)
+    }
+}
+
+fn compare(case: &CaseResult<RecordedScore>, judged: &Judgement) -> Result<CaseReplay, ReplayDefect> {
+    let case_id = case.case_id.clone();
+    let replayed = judged.score.to_json();
+    if replayed != case.score.text().as_bytes() {
+        let replayed = String::from_utf8_lossy(&replayed).into_owned();
+        return Err(ReplayDefect::Score { case_id, recorded: case.score.text().to_owned(), replayed });
+    }
+    if judged.outcome() != case.outcome {
+        return Err(ReplayDefect::Outcome { case_id, recorded: case.outcome, replayed: judged.outcome() });
+    }
+    if judged.log_object().as_deref().map(Digest::of) != case.logs_digest {
+        return Err(ReplayDefect::Logs { case_id });
+    }
+    if judged.fuel_used != case.fuel_used {
+        return Err(ReplayDefect::Fuel { case_id, recorded: case.fuel_used, replayed: judged.fuel_used });
+    }
+    Ok(CaseReplay::Same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::walk::{ObjectScope, verify_evidence};
+    use super::*;
+    use crate::record::EvalRunRecord;
+    use crate::record::fixture::{Grader, Run};
+    use crate::store::{Snapshot, StoreWriter};
+    use eval_model::contract::{ScoreRequest, Scored};
+    use eval_model::score::BenchScore;
+    use std::time::Duration;
+
+    /// A loader that gives the rubric of the fixture, or one that differs from it.
+    #[derive(Clone, Copy)]
+    enum Loads {
+        TheRubric,
+        OneThatUsesMoreFuel,
+        OneThatSaysMore,
+        OneThatScoresOneUlpMore,
+        Nothing,
+    }
+
+    struct Altered(Loads);
+
+    impl RubricRunner for Altered {
+        fn score(&self, request: &ScoreRequest<'_>) -> Result<Scored, RunnerError> {
+            let mut scored = Grader.score(request)?;
+            match self.0 {
+                Loads::OneThatUsesMoreFuel => scored.fuel_used = scored.fuel_used.map(|fuel| fuel + 1),
+                Loads::OneThatSaysMore => scored.stdout.kept.push(b'!'),
+                Loads::OneThatScoresOneUlpMore => {
+                    scored.result = scored.result.map(|mut raw| {
+                        raw.score = raw.score.next_down();
+                        raw
+                    });
+                }
+                Loads::TheRubric | Loads::Nothing => {}
+            }
+            Ok(scored)
+        }
+    }
+
+    impl RubricLoader for Loads {
+        fn load(
+            &self,
+            component: &[u8],
+            world: &str,
+            _: Limits,
+        ) -> Result<Box<dyn RubricRunner>, Box<dyn Error + Send + Sync>> {
+            assert_eq!((component, world), (&b"the rubric"[..], "eval-host:rubric/rubric@0.1.0"));
+            match self {
+                Self::Nothing => Err("it is no component".into()),
+                loads => Ok(Box::new(Altered(*loads))),
+            }
+        }
+    }
+
+    fn replayed(
+        loads: Loads,
+        version: &str,
+        change: impl Fn(&mut EvalRunRecord<BenchScore>),
+    ) -> (State, Replay, String) {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let user = rustix::process::geteuid().as_raw();
+        let store = StoreWriter::open(&temp.path().join("store"), user, Duration::from_secs(60)).expect("a new store");
+        for label in 1..=3 {
+            let run = Run::new(label);
+            let intake = store.intake().expect("it takes objects");
+            run.keep_objects(&intake);
+            let build = |position: &_| {
+                let mut record = run.at(position);
+                change(&mut record);
+                record
+            };
+            let task_class = "fixture".parse().expect("a task class");
+            store.append(&Snapshot::default(), &task_class, &intake, build).expect("committed");
+        }
+        let verification = verify_evidence(store.reader(), ObjectScope::All, &mut |_, _| {}).expect("it can be read");
+        assert_eq!(verification.state(), State::Ok, "{:?}", verification.findings);
+        let workers = NonZeroUsize::new(2).expect("two");
+        let settings = ReplaySettings { loader: &loads, wasmtime_version: version, workers };
+        let replay = replay(store.reader(), &verification, settings, &|link| link.position.seq > 1, &mut |_, _| {});
+        let state = replay.findings.iter().map(Finding::state).max().unwrap_or(State::Ok);
+        let first = replay.findings.first().map(ToString::to_string).unwrap_or_default();
+        (state, replay, first)
+    }
+
+    #[test]
+    fn the_same_rubric_gives_the_same_bytes() {
+        let (state, replay, _) = replayed(Loads::TheRubric, "48.0.8", |_| {});
+        assert_eq!((state, replay.records, replay.replayed, replay.other_fuel), (State::Ok, 2, 4, 0));
+    }
+
+    #[test]
+    fn one_unit_in_the_last_place_is_noticed() {
+        let (state, replay, first) = replayed(Loads::OneThatScoresOneUlpMore, "48.0.8", |_| {});
+        assert_eq!((state, replay.findings.len()), (State::Tampered, 4));
+        assert!(first.starts_with("record 2 of `fixture`") && first.contains("case `001-first` scores"), "{first}");
+    }
+
+    #[test]
+    fn fuel_must_be_equal_under_the_same_version_and_is_counted_under_another() {
+        let (state, _, first) = replayed(Loads::OneThatUsesMoreFuel, "48.0.8", |_| {});
+        assert_eq!(state, State::Tampered);
+        assert!(first.contains("uses Some(12346) fuel"), "{first}");
+        let (state, replay, _) = replayed(Loads::OneThatUsesMoreFuel, "48.0.9", |_| {});
+        assert_eq!((state, replay.other_fuel), (State::Ok, 4));
+    }
+
+    #[test]
+    fn logs_are_part_of_what_is_replayed() {
+        let (state, _, first) = replayed(Loads::OneThatSaysMore, "48.0.8", |_| {});
+        assert_eq!(state, State::Tampered);
+        assert!(first.contains("writes other logs"), "{first}");
+    }
+
+    #[test]
+    fn a_rubric_that_does_not_load_leaves_the_record_unverifiable() {
+        let (state, _, first) = replayed(Loads::Nothing, "48.0.8", |_| {});
+        assert_eq!(state, State::Unverifiable);
+        assert!(first.ends_with("its rubric does not load: it is no component"), "{first}");
+    }
+}

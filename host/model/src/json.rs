@@ -1,0 +1,104 @@
+//! JSON from outside, read without forgiving anything: one value, no duplicate keys at any depth.
+//!
+//! serde_json's own value type keeps the last of two equal keys, so two readers of one text can see two different things.
+//! Nothing that is scored or chained may be ambiguous like that.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+/// Checks that `text` is one JSON object and that no object in it has a key twice.
+pub fn check_object(text: &str) -> Result<(), serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let object = Unambiguous { object: true }.deserialize(&mut reader);
+    object.and_then(|()| reader.end())
+}
+
+#[derive(Clone, Copy)]
+struct Unambiguous {
+    object: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Unambiguous {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        if self.object { deserializer.deserialize_map(self) } else { deserializer.deserialize_any(self) }
+    }
+}
+
+impl<'de> Visitor<'de> for Unambiguous {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.object { "a JSON object" } else { "any JSON value" })
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        while elements.next_element_seed(Self { object: false })?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let mut keys = BTreeSet::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            entries.next_value_seed(Self { object: false })?;
+            if let Some(key) = keys.replace(key) {
+                return Err(A::Error::custom(format_args!("the key `{}` occurs twice", key.escape_default())));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_object_without_duplicate_keys_is_accepted() {
+        check_object(r#" {"a":[1,-2,3.5e7,"x",null,true,{"b":{}}],"b":1} "#).expect("fine");
+    }
+
+    #[test]
+    fn a_duplicate_key_is_found_at_any_depth() {
+        for text in [r#"{"a":1,"a":2}"#, r#"{"x":[{"a":1,"b":2,"a":3}]}"#, r#"{"a":1,"\u0061":2}"#] {
+            let error = check_object(text).expect_err(text);
+            assert!(error.to_string().starts_with("the key `a` occurs twice"), "{error}");
+        }
+    }
+
+    #[test]
+    fn anything_but_one_object_is_refused() {
+        for text in ["", "[]", "1", "null", "{} {}", "{", r#"{"a":NaN}"#, "\u{feff}{}"] {
+            assert!(check_object(text).is_err(), "{text:?}");
+        }
+        let deep = "{\"a\":".repeat(200) + "1" + &"}".repeat(200);
+        assert!(check_object(&deep).is_err(), "nesting is bounded");
+    }
+}

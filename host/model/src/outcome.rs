@@ -1,0 +1,265 @@
+//! How a case ended: the class of its outcome, the fault it ended in, and the failure modes that only the host may use.
+//!
+//! One table ([`HostMode`]) says what each of the host's modes is called, which class of outcome it gives and whether the case
+//! had an output by then. Faults, records and the rules for what a rubric may say are all read off it, so they cannot differ.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::RubricFault;
+use crate::text::Words;
+
+/// How a case ended, so that a fault is never mistaken for a bad answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeClass {
+    Scored,
+    SutFault,
+    RubricFault,
+    HarnessFault,
+    Skipped,
+}
+
+impl OutcomeClass {
+    pub const ALL: [Self; 5] = [Self::Scored, Self::SutFault, Self::RubricFault, Self::HarnessFault, Self::Skipped];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Scored => "scored",
+            Self::SutFault => "sut_fault",
+            Self::RubricFault => "rubric_fault",
+            Self::HarnessFault => "harness_fault",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    /// Whether a case that ended so blocks a promotion, whatever the registration says: every fault but the system under
+    /// test's own.
+    pub const fn is_block_severity(self) -> bool {
+        matches!(self, Self::RubricFault | Self::HarnessFault | Self::Skipped)
+    }
+}
+
+/// A failure mode of the host's own. A rubric that returns one is impersonating the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostMode {
+    CassetteMissing,
+    CassetteStale,
+    HarnessError,
+    OutputMalformed,
+    RubricError,
+    RubricFuelExhausted,
+    RubricMalformed,
+    RubricMemoryExhausted,
+    RubricTimeout,
+    RubricTrap,
+    SkippedCostCap,
+    Timeout,
+}
+
+/// Whether the case had an output by then: what the rubric ran on. Every other mode says why there was none to run it on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Judged,
+    Lacking,
+}
+
+impl HostMode {
+    pub const ALL: [Self; 12] = [
+        Self::CassetteMissing,
+        Self::CassetteStale,
+        Self::HarnessError,
+        Self::OutputMalformed,
+        Self::RubricError,
+        Self::RubricFuelExhausted,
+        Self::RubricMalformed,
+        Self::RubricMemoryExhausted,
+        Self::RubricTimeout,
+        Self::RubricTrap,
+        Self::SkippedCostCap,
+        Self::Timeout,
+    ];
+
+    const fn row(self) -> (&'static str, OutcomeClass, Output) {
+        match self {
+            Self::CassetteMissing => ("cassette_missing", OutcomeClass::HarnessFault, Output::Lacking),
+            Self::CassetteStale => ("cassette_stale", OutcomeClass::HarnessFault, Output::Lacking),
+            Self::HarnessError => ("harness_error", OutcomeClass::SutFault, Output::Lacking),
+            Self::OutputMalformed => ("output_malformed", OutcomeClass::SutFault, Output::Judged),
+            Self::RubricError => ("rubric_error", OutcomeClass::RubricFault, Output::Judged),
+            Self::RubricFuelExhausted => ("rubric_fuel_exhausted", OutcomeClass::RubricFault, Output::Judged),
+            Self::RubricMalformed => ("rubric_malformed", OutcomeClass::RubricFault, Output::Judged),
+            Self::RubricMemoryExhausted => ("rubric_memory_exhausted", OutcomeClass::RubricFault, Output::Judged),
+            Self::RubricTimeout => ("rubric_timeout", OutcomeClass::RubricFault, Output::Judged),
+            Self::RubricTrap => ("rubric_trap", OutcomeClass::RubricFault, Output::Judged),
+            Self::SkippedCostCap => ("skipped_cost_cap", OutcomeClass::Skipped, Output::Lacking),
+            Self::Timeout => ("timeout", OutcomeClass::SutFault, Output::Lacking),
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    pub const fn class(self) -> OutcomeClass {
+        self.row().1
+    }
+
+    pub const fn has_output(self) -> bool {
+        matches!(self.row().2, Output::Judged)
+    }
+
+    /// The host's mode that a failure mode is, with or without words behind it.
+    pub fn of(mode: &str) -> Option<Self> {
+        let name = mode_name(mode);
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
+
+/// A failure mode without the words that the host put behind it.
+pub fn mode_name(mode: &str) -> &str {
+    mode.split_once(": ").map_or(mode, |(name, _)| name)
+}
+
+/// Whether `text` is a name that a breakdown entry or a failure mode may have: `[a-z][a-z0-9_]{0,63}`.
+pub fn is_mode_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() <= 64
+        && bytes.first().is_some_and(u8::is_ascii_lowercase)
+        && bytes.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_')
+}
+
+/// How a system under test broke its protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HarnessErrorKind {
+    Spawn,
+    ExitStatus,
+    Signal,
+    MissingResponse,
+    MalformedResponse,
+    TooMuchOutput,
+    MissingCost,
+    ImpossibleCost,
+    UnreadableWorkspace,
+}
+
+impl HarnessErrorKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Spawn => "spawn",
+            Self::ExitStatus => "exit_status",
+            Self::Signal => "signal",
+            Self::MissingResponse => "missing_response",
+            Self::MalformedResponse => "malformed_response",
+            Self::TooMuchOutput => "too_much_output",
+            Self::MissingCost => "missing_cost",
+            Self::ImpossibleCost => "impossible_cost",
+            Self::UnreadableWorkspace => "unreadable_workspace",
+        }
+    }
+}
+
+/// Why a case has no output that a rubric could judge, in the form in which cassettes and journals keep it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "mode", deny_unknown_fields)]
+pub enum NoOutput {
+    /// The system under test ran over its time.
+    #[serde(rename = "timeout")]
+    SutTimeout,
+    /// The system under test broke its protocol or died.
+    #[serde(rename = "harness_error")]
+    Harness {
+        kind: HarnessErrorKind,
+        message: String,
+    },
+    CassetteMissing,
+    CassetteStale,
+    SkippedCostCap,
+}
+
+impl NoOutput {
+    pub const fn mode(&self) -> HostMode {
+        match self {
+            Self::SutTimeout => HostMode::Timeout,
+            Self::Harness { .. } => HostMode::HarnessError,
+            Self::CassetteMissing => HostMode::CassetteMissing,
+            Self::CassetteStale => HostMode::CassetteStale,
+            Self::SkippedCostCap => HostMode::SkippedCostCap,
+        }
+    }
+}
+
+/// Why a case has no verdict. Its `Display` is the failure mode that the case gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CaseFault {
+    NoOutput(NoOutput),
+    Rubric(RubricFault),
+}
+
+impl CaseFault {
+    pub const fn mode(&self) -> HostMode {
+        match self {
+            Self::NoOutput(reason) => reason.mode(),
+            Self::Rubric(RubricFault::OutputMalformed(_)) => HostMode::OutputMalformed,
+            Self::Rubric(RubricFault::FuelExhausted) => HostMode::RubricFuelExhausted,
+            Self::Rubric(RubricFault::Timeout) => HostMode::RubricTimeout,
+            Self::Rubric(RubricFault::MemoryExhausted) => HostMode::RubricMemoryExhausted,
+            Self::Rubric(RubricFault::Trap(_)) => HostMode::RubricTrap,
+            Self::Rubric(RubricFault::Malformed { .. }) => HostMode::RubricMalformed,
+            Self::Rubric(RubricFault::Error(_)) => HostMode::RubricError,
+        }
+    }
+
+    pub const fn class(&self) -> OutcomeClass {
+        self.mode().class()
+    }
+
+    /// The failure mode without the words behind it.
+    pub const fn name(&self) -> &'static str {
+        self.mode().name()
+    }
+}
+
+impl fmt::Display for NoOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mode().name())?;
+        match self {
+            Self::Harness { kind, message } => write!(f, ": {}: {}", kind.as_str(), Words(message)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for CaseFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::NoOutput(reason) = self {
+            return reason.fmt(f);
+        }
+        f.write_str(self.name())?;
+        match self {
+            Self::Rubric(RubricFault::OutputMalformed(words) | RubricFault::Error(words)) => {
+                write!(f, ": {}", Words(words))
+            }
+            Self::Rubric(RubricFault::Trap(kind)) => write!(f, ": {kind}"),
+            Self::Rubric(RubricFault::Malformed { field, why }) => write!(f, ": {field}: {}", Words(why)),
+            Self::NoOutput(_) | Self::Rubric(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mode_of_the_host_is_found_by_its_name_with_and_without_words_behind_it() {
+        for mode in HostMode::ALL {
+            assert!(is_mode_name(mode.name()));
+            assert_eq!(HostMode::of(mode.name()), Some(mode));
+            assert_eq!(HostMode::of(&format!("{}: why: not", mode.name())), Some(mode));
+        }
+        assert_eq!(HostMode::of("bump_too_large"), None);
+    }
+}

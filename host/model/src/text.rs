@@ -1,0 +1,55 @@
+//! Text for people: words that somebody else chose, made safe for a record and a terminal.
+//!
+//! Nothing that an agent, a rubric or a file says reaches a terminal unescaped, and nothing here knows what the words mean.
+
+use std::fmt;
+
+/// Most characters of a guest's or an agent's own words that go behind a failure mode.
+const MOST_WORDS: usize = 240;
+
+/// Most characters of a message that quotes somebody.
+const MOST_OF_A_MESSAGE: usize = 16_384;
+
+/// Somebody else's words, cut and with every control character escaped, so that they can go to a record and a terminal.
+#[derive(Debug)]
+pub struct Words<'a>(pub &'a str);
+
+impl fmt::Display for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_harmless(f, self.0, MOST_WORDS)
+    }
+}
+
+/// A message that may quote somebody else's words, such as an error about a file that anybody may have written: escaped like
+/// [`Words`], and cut only where nobody would read on.
+#[derive(Debug)]
+pub struct Message<'a>(pub &'a str);
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_harmless(f, self.0, MOST_OF_A_MESSAGE)
+    }
+}
+
+fn write_harmless(f: &mut fmt::Formatter<'_>, text: &str, most: usize) -> fmt::Result {
+    let mut characters = text.chars();
+    for character in characters.by_ref().take(most) {
+        if is_harmless(character) {
+            write!(f, "{character}")?;
+        } else {
+            write!(f, "{}", character.escape_default())?;
+        }
+    }
+    match characters.count() {
+        0 => Ok(()),
+        left => write!(f, "… ({left} more characters)"),
+    }
+}
+
+/// Whether a character of foreign text may reach a terminal as it is: not a control character, and none of the invisible
+/// ones that reorder or hide what follows.
+pub fn is_harmless(character: char) -> bool {
+    let hides = matches!(character,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}');
+    !character.is_control() && !hides
+}

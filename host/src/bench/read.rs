@@ -1,0 +1,102 @@
+//! The one way to a case of a bench: its folder is opened, `case.toml` is parsed, and its files are read once and hashed as
+//! they are read. What is hashed is what is scored.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use eval_evidence::files::{FileError, FileProblem, Folder, MOST_FILE_BYTES};
+use eval_model::case::ReadCase;
+use eval_model::contract::CaseFiles;
+use eval_model::ids::Digest;
+use eval_model::report::LoadErrorEntry;
+
+use super::case_file::CaseFile;
+use super::load::BenchFolder;
+
+/// A case of a bench: what it is, and what lies beside it in its folder.
+#[derive(Debug)]
+pub(crate) struct LoadedCase {
+    pub(crate) read: ReadCase,
+    pub(crate) file: CaseFile,
+    /// For its cassette.
+    pub(crate) folder: Folder,
+}
+
+impl BenchFolder {
+    /// Reads and digests a case. What is wrong with it goes into the report in words that are the same on every machine.
+    pub(crate) fn read_case(&self, name: &str, input_root: &InputRoot) -> Result<LoadedCase, LoadErrorEntry> {
+        let (file, folder) = self.open_case(name)?;
+        match read(&file, &folder, input_root) {
+            Ok(read) => Ok(LoadedCase { read, file, folder }),
+            Err(error) => Err(self.load_error(name, &error)),
+        }
+    }
+}
+
+/// The file that stands in for an `input/` folder.
+const POINTER: &str = "input-pointer.toml";
+
+/// Where inputs lie that are too large for the bench's folder. The host never fetches them.
+#[derive(Debug, Default)]
+pub(crate) struct InputRoot(pub(crate) Option<Folder>);
+
+/// `input-pointer.toml`: an input that lies under the input root.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InputPointer {
+    /// The folder below the input root, `/`-separated.
+    path: String,
+    /// The input's digest, by the same rule as that of an `input/` folder.
+    blake3: Digest,
+}
+
+fn read(file: &CaseFile, folder: &Folder, input_root: &InputRoot) -> Result<ReadCase, FileError> {
+    let (mut files, pinned) = match folder.contains(POINTER) {
+        true => pointed_input(folder, input_root)?,
+        false => (folder.read_tree("input")?, None),
+    };
+    if files.is_empty() {
+        return Err(FileError { path: folder.path().join("input"), problem: FileProblem::Missing });
+    }
+    files.append(&mut folder.read_tree("expected")?);
+    let read = ReadCase::new(file.case.clone(), Arc::new(files));
+    match pinned {
+        Some(pinned) if pinned != read.input_digest => {
+            let message = format!("pins {pinned}, but the input below the input root has {}", read.input_digest);
+            Err(FileError { path: folder.path().join(POINTER), problem: FileProblem::Wrong(message) })
+        }
+        _ => Ok(read),
+    }
+}
+
+/// Reads the input that a pointer names, as if it were the case's own `input/`.
+fn pointed_input(folder: &Folder, root: &InputRoot) -> Result<(CaseFiles, Option<Digest>), FileError> {
+    let wrong = |message: String| FileError { path: folder.path().join(POINTER), problem: FileProblem::Wrong(message) };
+    if folder.contains("input") {
+        return Err(wrong("there is an `input` folder as well: keep one of the two".to_owned()));
+    }
+    let text = folder.read_text(POINTER, MOST_FILE_BYTES)?;
+    let pointer: InputPointer = toml::from_str(&text).map_err(|error| wrong(error.message().to_owned()))?;
+    let InputRoot(Some(root)) = root else {
+        return Err(wrong(format!(
+            "the input lies elsewhere: give its folder with --input-root, and put it at `{}` there",
+            pointer.path
+        )));
+    };
+    let parts: Vec<_> = pointer.path.split('/').collect();
+    if parts.iter().any(|part| part.is_empty() || *part == "." || *part == "..") {
+        return Err(wrong(format!("`{}` is not a path below the input root", pointer.path)));
+    }
+    let missing = |_| wrong(format!("`{}` is not below the input root: put the input there", pointer.path));
+    let mut parent = None;
+    for part in &parts[..parts.len() - 1] {
+        parent = Some(parent.as_ref().unwrap_or(root).open(part).map_err(missing)?);
+    }
+    let parent = parent.as_ref().unwrap_or(root);
+    let name = parts[parts.len() - 1];
+    parent.open(name).map_err(missing)?;
+    let files = parent.read_tree(name)?;
+    let renamed = |path: &Arc<str>| Arc::from(format!("input{}", &path[name.len()..]));
+    Ok((files.into_iter().map(|(path, bytes)| (renamed(&path), bytes)).collect(), Some(pointer.blake3)))
+}

@@ -1,0 +1,184 @@
+//! The fresh folder that one agent works in for one case: a copy of the case's `input/`, and nothing else.
+//!
+//! Every case gets a parent folder of its own, so that nothing of another case and nothing of the host lies beside it. The
+//! folder is removed when the case is over, whatever rights its agent has taken from it; what a killed host left behind is
+//! found by the run's mark in its name.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::mark::RunMark;
+use eval_model::contract::CaseFiles;
+
+/// What a workspace is called, and what the cost file is called, below the folder made for the case.
+const WORKSPACE: &str = "workspace";
+const COST_FILE: &str = "cost_usd";
+
+/// A folder for one case, removed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    folder: TempDir,
+}
+
+/// Why a workspace could not be made: the machine's trouble, and never a fault of the case.
+#[derive(Debug, thiserror::Error)]
+#[error("a workspace could not be made in `{}`: free some space there, or name another folder with TMPDIR", scratch.display())]
+pub(crate) struct WorkspaceError {
+    scratch: PathBuf,
+    source: io::Error,
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // What is left after this, the folder itself tries once more, and then the next run.
+        let _ = remove(self.folder.path());
+    }
+}
+
+impl Workspace {
+    /// Copies the files below `input/` into a new folder below `scratch`.
+    pub(super) fn create(scratch: &Path, mark: &RunMark, files: &CaseFiles) -> Result<Self, WorkspaceError> {
+        let failed = |source| WorkspaceError { scratch: scratch.to_owned(), source };
+        let folder = tempfile::Builder::new().prefix(&prefix(mark)).tempdir_in(scratch).map_err(failed)?;
+        let workspace = Self { folder };
+        workspace.fill(files).map_err(failed)?;
+        Ok(workspace)
+    }
+
+    fn fill(&self, files: &CaseFiles) -> io::Result<()> {
+        let root = self.path();
+        fs::create_dir(&root)?;
+        for (path, bytes) in input_files(files) {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&root))?;
+            fs::write(path, bytes)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.path().join(WORKSPACE)
+    }
+
+    /// The folder made for the case, as the kernel names it.
+    pub(super) fn folder(&self) -> PathBuf {
+        fs::canonicalize(self.folder.path()).unwrap_or_else(|_| self.folder.path().to_owned())
+    }
+
+    pub(super) fn cost_file(&self) -> PathBuf {
+        self.folder.path().join(COST_FILE)
+    }
+}
+
+/// A case's input by the paths that an agent sees. The paths were read from a folder by name, so they are plain.
+pub(super) fn input_files(files: &CaseFiles) -> impl Iterator<Item = (&str, &[u8])> {
+    files.iter().filter_map(|(path, bytes)| path.strip_prefix("input/").map(|path| (path, bytes.as_ref())))
+}
+
+fn prefix(mark: &RunMark) -> String {
+    format!("eval-host-{mark}-")
+}
+
+/// What could not be removed, and why.
+#[derive(Debug)]
+pub(crate) struct Leftover {
+    pub(crate) path: PathBuf,
+    pub(crate) error: io::Error,
+}
+
+/// Removes the workspaces that an earlier, killed host left behind, and gives those that stay. Call it when the run's agents
+/// are ended.
+pub(crate) fn remove_leftovers(scratch: &Path, mark: &RunMark) -> Vec<Leftover> {
+    let unreadable = |error| vec![Leftover { path: scratch.to_owned(), error }];
+    let entries = match fs::read_dir(scratch).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+        Ok(entries) => entries,
+        Err(error) => return unreadable(error),
+    };
+    let is_ours = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(&prefix(mark));
+    let ours = entries.into_iter().filter(is_ours).map(|entry| entry.path());
+    ours.filter_map(|path| remove(&path).err().map(|error| Leftover { path, error })).collect()
+}
+
+/// Removes a folder with all below it. An agent may have taken the rights to its folders away, also from itself.
+fn remove(folder: &Path) -> io::Result<()> {
+    fs::remove_dir_all(folder).or_else(|_| {
+        give_rights(folder);
+        fs::remove_dir_all(folder)
+    })
+}
+
+/// Gives the owner all rights to a folder and every folder below it, as far as that can be done.
+fn give_rights(folder: &Path) {
+    let is_folder = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
+    if is_folder && fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).is_ok() {
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        entries.for_each(|entry| give_rights(&entry.path()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn files() -> CaseFiles {
+        [("input/a/b.txt", "in"), ("input/top", "x"), ("expected/fix.diff", "secret")]
+            .map(|(path, text)| (Arc::from(path), Arc::from(text.as_bytes())))
+            .into()
+    }
+
+    fn below(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn a_workspace_has_the_input_and_nothing_beside_it() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let mark = RunMark::new().expect("randomness");
+        let workspace = Workspace::create(scratch.path(), &mark, &files()).expect("a workspace");
+        let path = workspace.path();
+        assert_eq!(below(&path), ["a", "top"]);
+        assert_eq!(fs::read(path.join("a/b.txt")).expect("a copy"), b"in");
+        assert_eq!(below(path.parent().expect("a parent")), [WORKSPACE]);
+        drop(workspace);
+        assert!(below(scratch.path()).is_empty());
+    }
+
+    #[test]
+    fn leftovers_of_a_run_are_removed_and_nothing_else() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let (ours, theirs) = (RunMark::new().expect("randomness"), RunMark::new().expect("randomness"));
+        let leak = |mark| {
+            let mut workspace = Workspace::create(scratch.path(), mark, &files()).expect("a workspace");
+            workspace.folder.disable_cleanup(true);
+            let path = workspace.folder.path().to_owned();
+            std::mem::forget(workspace);
+            path
+        };
+        let (gone, kept) = (leak(&ours), leak(&theirs));
+        fs::set_permissions(gone.join("workspace/a"), fs::Permissions::from_mode(0o000)).expect("no rights");
+        fs::write(scratch.path().join("file"), "").expect("a file");
+        assert!(remove_leftovers(scratch.path(), &ours).is_empty());
+        assert_eq!(below(scratch.path()).len(), 2);
+        assert!(!gone.exists() && kept.exists());
+    }
+
+    #[test]
+    fn what_cannot_be_removed_is_named() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let mark = RunMark::new().expect("randomness");
+        let file = scratch.path().join(format!("{}file", prefix(&mark)));
+        fs::write(&file, "").expect("not a folder");
+        let left = remove_leftovers(scratch.path(), &mark);
+        assert_eq!(left.into_iter().map(|left| left.path).collect::<Vec<_>>(), [file]);
+    }
+}

@@ -1,0 +1,320 @@
+//! A live run as its cases see it: asks the budget, writes the journal, runs the agent, charges what it cost.
+//!
+//! This is the only place where money, the journal and agents meet, and the order of its steps is what makes a run safe to
+//! kill: reserve → make a workspace → write down → start → write down who runs → tell the agent → charge → write the answer down. Nothing here
+//! scores.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::answers::{Answer, RecordError, Recording, Sourced, StoredAnswer, SutName, record_cassette};
+use crate::live::agent::{
+    Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, ReportedCost, boot_id,
+    end_group_with_living_leader, end_marked, remove_leftovers,
+};
+use crate::live::cost::{Budget, CaseCost, Permission, Reservation, Settled, Usd};
+use crate::live::interrupt::Interrupt;
+use crate::live::journal::{Journal, JournalContents, JournalError};
+use crate::live::run_lock::{RunLock, RunLockError};
+use eval_model::case::ReadCase;
+use eval_model::contract::Meter;
+use eval_model::ids::{CaseId, Digest};
+use eval_model::outcome::NoOutput;
+use eval_model::utc::UtcMillis;
+
+/// How often a case that waits for money looks whether the run was interrupted.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// Why a live run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LiveRunError {
+    #[error("the run was interrupted")]
+    Interrupted,
+    #[error("the files of `{case_id}` changed while the run was going on")]
+    BenchChanged { case_id: CaseId },
+    #[error("no agent can be run")]
+    Prepare(#[source] PrepareError),
+    #[error("the run cannot be written down, and nothing is spent that is not")]
+    Journal(#[source] JournalError),
+    #[error("what was spent cannot be noted")]
+    Ledger(#[source] RunLockError),
+    #[error("an answer was paid for and is in the journal, but could not be recorded")]
+    Record(#[source] RecordError),
+}
+
+/// Where the answers of a live run are recorded as cassettes.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) folder: PathBuf,
+    pub(crate) sut: SutName,
+}
+
+/// What a live run is made of.
+pub(crate) struct LiveParts<'a> {
+    pub(crate) sut: LiveSut,
+    /// What the run may spend, with everything already counted that it has spent.
+    pub(crate) budget: Budget,
+    /// Whether `max_cost_usd_per_case` says what a case can cost at most.
+    pub(crate) has_price_limit: bool,
+    pub(crate) lock: RunLock,
+    pub(crate) journal: Journal,
+    /// What an interrupted run of the same terms left behind.
+    pub(crate) earlier: Option<JournalContents>,
+    /// The digest of every selected case when the run was begun.
+    pub(crate) cases: BTreeMap<String, Option<Digest>>,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) interrupt: &'a Interrupt,
+    pub(crate) clock: &'a (dyn Fn() -> UtcMillis + Sync),
+}
+
+/// A live run, shared by all its workers.
+pub(crate) struct LiveRun<'a> {
+    parts: LiveParts<'a>,
+    budget: Mutex<Budget>,
+    changed: Condvar,
+    /// A case met an error that ends the run.
+    broken: AtomicBool,
+    /// What the budget had counted before this process spent anything.
+    spent_earlier: Usd,
+}
+
+impl std::fmt::Debug for LiveRun<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LiveRun").field("sut", &self.parts.sut).field("budget", &self.budget).finish_non_exhaustive()
+    }
+}
+
+impl<'a> LiveRun<'a> {
+    pub(crate) fn new(parts: LiveParts<'a>) -> Self {
+        let spent_earlier = parts.budget.spent();
+        Self {
+            budget: Mutex::new(parts.budget.clone()),
+            changed: Condvar::new(),
+            broken: AtomicBool::new(false),
+            spent_earlier,
+            parts,
+        }
+    }
+
+    /// Says that the case with this place in the order of the run is being worked on. Until it has been decided or this is
+    /// dropped, no later case starts.
+    pub(crate) fn turn(&self, place: usize) -> Turn<'_, 'a> {
+        Turn { run: self, place }
+    }
+
+    /// Answers the case with this place in the order of the run.
+    pub(crate) fn answer(&self, place: usize, staged: &ReadCase) -> Result<Sourced, LiveRunError> {
+        let case_id = &staged.case.case_id;
+        if self.parts.cases.get(case_id.as_str()) != Some(&Some(staged.case_digest)) {
+            return Err(LiveRunError::BenchChanged { case_id: case_id.clone() });
+        }
+        let earlier = self.parts.earlier.as_ref().and_then(|earlier| earlier.finished.get(case_id));
+        let answered = match earlier {
+            Some(stored) => Ok(stored.clone().into_sourced()),
+            None => self.ask_agent(place, staged),
+        };
+        let recorded = answered.and_then(|sourced| self.record(staged, &sourced.answer).map(|()| sourced));
+        // What a failed case had reserved is never given back, so nobody may wait for it.
+        recorded.inspect_err(|_| self.broken.store(true, Ordering::SeqCst))
+    }
+
+    fn ask_agent(&self, place: usize, staged: &ReadCase) -> Result<Sourced, LiveRunError> {
+        let case_id = &staged.case.case_id;
+        let Some(reservation) = self.reserve(place)? else {
+            return Ok(live(Answer::none(NoOutput::SkippedCostCap)));
+        };
+        let prepared = match self.prepare(staged, &reservation) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                // Nothing was started, so nothing was spent: neither the ledger nor the journal may say otherwise.
+                self.settle(reservation, CaseCost::Known(Usd::ZERO))?;
+                return Err(error);
+            }
+        };
+        let (journal, agents) = (&self.parts.journal, self.parts.interrupt.agents());
+        let started = |group: &_| journal.running(case_id, group);
+        let end = self.parts.sut.answer(staged, prepared, reservation.amount.dollars(), agents, started);
+        let end = end.map_err(LiveRunError::Journal)?;
+        let budget_usd = Some(reservation.amount.dollars());
+        let answer = Answer { budget_usd, ..self.charge(reservation, end)? };
+        let sourced = self.warned(case_id, answer);
+        journal.finished(StoredAnswer::new(case_id, staged.case_digest, &sourced)).map_err(LiveRunError::Journal)?;
+        Ok(sourced)
+    }
+
+    /// Makes the agent's place and, as the last thing before it is started, writes down what it may cost.
+    fn prepare(&self, staged: &ReadCase, reservation: &Reservation) -> Result<Prepared, LiveRunError> {
+        let prepared = self.parts.sut.prepare(staged).map_err(LiveRunError::Prepare)?;
+        self.parts.journal.reserved(&staged.case.case_id, reservation.amount).map_err(LiveRunError::Journal)?;
+        Ok(prepared)
+    }
+
+    /// Waits until the case may start. `None` says that there is no money left for it.
+    fn reserve(&self, place: usize) -> Result<Option<Reservation>, LiveRunError> {
+        let mut budget = self.budget();
+        loop {
+            if self.parts.interrupt.is_requested() || self.broken.load(Ordering::SeqCst) {
+                return Err(LiveRunError::Interrupted);
+            }
+            match budget.ask(place) {
+                Permission::Go(reservation) => {
+                    // The next in order may fit too.
+                    self.changed.notify_all();
+                    self.note(&budget)?;
+                    return Ok(Some(reservation));
+                }
+                Permission::Skip => {
+                    self.changed.notify_all();
+                    return Ok(None);
+                }
+                Permission::Wait => {
+                    let waited = self.changed.wait_timeout(budget, BETWEEN_LOOKS);
+                    budget = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+            }
+        }
+    }
+
+    fn charge(&self, reservation: Reservation, end: LiveEnd) -> Result<Answer, LiveRunError> {
+        match end {
+            // What the agent spent is not known, so its reservation stays: in the ledger, and in the journal as lost.
+            LiveEnd::Stopped if self.parts.interrupt.is_stopping() => Err(LiveRunError::Interrupted),
+            LiveEnd::Stopped => {
+                let settled = self.settle(reservation, CaseCost::Unknown)?;
+                let meter = Meter { cost_usd: settled.charged.dollars(), duration_seconds: 0.0 };
+                let answer = Answer::new(Err(NoOutput::SkippedCostCap), meter);
+                Ok(Answer { cost_is_estimate: true, ..answer })
+            }
+            LiveEnd::Answered(answer) => {
+                let settled = self.settle(reservation, case_cost(answer.cost))?;
+                Ok(charged(answer, settled))
+            }
+        }
+    }
+
+    fn warned(&self, case_id: &CaseId, answer: Answer) -> Sourced {
+        let mut sourced = live(answer);
+        if sourced.answer.cost_is_estimate {
+            let charged = Usd::from_dollars(sourced.answer.meter.cost_usd).unwrap_or(Usd::ZERO);
+            let hint = if self.parts.has_price_limit { "" } else { "; max_cost_usd_per_case would bound it" };
+            sourced.warnings.push(format!("{case_id}: its cost is not known, and {charged} was charged{hint}"));
+        }
+        sourced
+    }
+
+    fn settle(&self, reservation: Reservation, cost: CaseCost) -> Result<Settled, LiveRunError> {
+        let mut budget = self.budget();
+        let settled = budget.settle(reservation, cost);
+        if settled.overshot {
+            self.parts.interrupt.agents().request();
+        }
+        let noted = self.note(&budget);
+        drop(budget);
+        self.changed.notify_all();
+        noted.map(|()| settled)
+    }
+
+    fn note(&self, budget: &Budget) -> Result<(), LiveRunError> {
+        let spent = budget.spent().saturating_sub(self.spent_earlier);
+        self.parts.lock.note(spent, budget.reserved()).map_err(LiveRunError::Ledger)
+    }
+
+    fn budget(&self) -> MutexGuard<'_, Budget> {
+        // A budget is whole whenever its lock is free, whatever the thread that held it did afterwards.
+        self.budget.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn record(&self, staged: &ReadCase, answer: &Answer) -> Result<(), LiveRunError> {
+        let Some(recorder) = &self.parts.recorder else { return Ok(()) };
+        let recording = Recording {
+            sut: &recorder.sut,
+            input_digest: staged.input_digest,
+            recorded_at: (self.parts.clock)().timestamp(),
+            answer,
+        };
+        record_cassette(&recorder.folder, &staged.case.case_id, &recording).map_err(LiveRunError::Record)
+    }
+
+    /// What was charged for starts that came to nothing.
+    pub(crate) fn lost(&self) -> Usd {
+        let lost = self.parts.earlier.iter().flat_map(|earlier| &earlier.lost);
+        lost.fold(Usd::ZERO, |sum, lost| sum.saturating_add(lost.charged))
+    }
+
+    /// Ends the run whose record is committed: nothing is left to resume.
+    pub(crate) fn committed(self) -> Result<(), LiveRunError> {
+        let spent = self.spent_by_this_process();
+        self.parts.journal.remove().map_err(LiveRunError::Journal)?;
+        self.parts.lock.release(spent).map_err(LiveRunError::Ledger)
+    }
+
+    /// Ends the run and leaves its journal, to be resumed.
+    pub(crate) fn left_unfinished(self) -> Result<(), LiveRunError> {
+        let spent = self.spent_by_this_process();
+        // The journal is free before the run lock is: whoever waits for the one must not meet the other.
+        drop(self.parts.journal);
+        self.parts.lock.release(spent).map_err(LiveRunError::Ledger)
+    }
+
+    /// With what is still set aside: an agent that was stopped may have spent it.
+    fn spent_by_this_process(&self) -> Usd {
+        let budget = self.budget();
+        budget.spent().saturating_add(budget.reserved()).saturating_sub(self.spent_earlier)
+    }
+}
+
+/// A case's place in the order of the run.
+pub(crate) struct Turn<'r, 'a> {
+    run: &'r LiveRun<'a>,
+    place: usize,
+}
+
+impl Drop for Turn<'_, '_> {
+    fn drop(&mut self) {
+        self.run.budget().pass(self.place);
+        self.run.changed.notify_all();
+    }
+}
+
+/// Ends the agents that a dead process left running, and removes their workspaces; gives those that could not be removed.
+/// Only whoever holds the journal knows that its process is dead.
+pub(crate) fn end_orphans(contents: &JournalContents, scratch: &Path) -> Vec<Leftover> {
+    let mark = &contents.header.mark;
+    end_marked(Marked::Run(mark));
+    let this_boot = boot_id();
+    for (boot, group) in contents.lost.iter().filter_map(|lost| lost.agent.as_ref()) {
+        // A number of another boot is the number of somebody else.
+        if *boot == this_boot {
+            end_group_with_living_leader(group);
+        }
+    }
+    remove_leftovers(scratch, mark)
+}
+
+fn live(answer: Answer) -> Sourced {
+    Sourced { answer, cassette: None, warnings: Vec::new() }
+}
+
+fn case_cost(cost: ReportedCost) -> CaseCost {
+    match cost {
+        ReportedCost::Known(dollars) => Usd::from_dollars(dollars).map_or(CaseCost::Unknown, CaseCost::Known),
+        ReportedCost::Unknown => CaseCost::Unknown,
+    }
+}
+
+fn charged(answer: LiveAnswer, settled: Settled) -> Answer {
+    let cost_usd = match answer.cost {
+        ReportedCost::Known(dollars) => dollars,
+        ReportedCost::Unknown => settled.charged.dollars(),
+    };
+    Answer {
+        output: answer.output,
+        meter: Meter { cost_usd, duration_seconds: answer.duration_seconds },
+        cost_is_estimate: settled.is_estimate,
+        budget_usd: None,
+        stderr: answer.stderr,
+    }
+}

@@ -1,0 +1,9 @@
+//! Live runs: agents, what they may spend, who else spends, what was paid for, and when to stop.
+
+pub(crate) mod agent;
+pub(crate) mod cost;
+pub(crate) mod diff;
+pub(crate) mod interrupt;
+pub(crate) mod journal;
+pub(crate) mod live_run;
+pub(crate) mod run_lock;

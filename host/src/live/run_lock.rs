@@ -1,0 +1,363 @@
+//! One live run of a task class at a time, and what they have spent together.
+//!
+//! The lock is an exclusive `flock` on `<bench_root>/.<task_class>.runlock`; the kernel lets go of it when its holder dies. In
+//! the same file lies a ledger: all that runs of this class ever spent, and what the current one has set aside. A run that
+//! had to wait counts what was spent meanwhile against its own cap, so that runs which are started together cost one cap
+//! and not one each. What a dead holder had set aside counts as spent: nobody knows better.
+//!
+//! The ledger is one small block, rewritten in place by the holder and read by anybody. A reader that meets a half-written
+//! block sees that its digest does not fit, and looks again.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::live::cost::Usd;
+use eval_model::ids::{Digest, TaskClassName};
+use eval_model::utc::UtcMillis;
+
+const SCHEMA_VERSION: u32 = 1;
+
+/// The size of the ledger's block: one sector, so that a machine that loses its power leaves the old block or the new one.
+const BLOCK: usize = 512;
+
+/// How long a waiting run sleeps between two looks.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// How often a block that is just being rewritten is read again.
+const MOST_READS: usize = 100;
+
+/// Who holds the lock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Holder {
+    pub(crate) process: u32,
+    pub(crate) since: UtcMillis,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ledger {
+    schema_version: u32,
+    /// `None` when the last holder ended in an orderly way.
+    holder: Option<Holder>,
+    /// All that was ever spent on this task class, and what its holder has set aside besides, in nano-dollars.
+    spent_nano_usd: Usd,
+    reserved_nano_usd: Usd,
+}
+
+/// Why a run did not get its lock.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunLockError {
+    #[error("a live run of `{task_class}` is going on ({}); leave out --no-wait to wait for it", describe(holder.as_ref()))]
+    Held { task_class: TaskClassName, holder: Option<Holder> },
+    #[error("interrupted while waiting for another live run of `{task_class}`")]
+    Interrupted { task_class: TaskClassName },
+    #[error("`{}` is not a ledger of this program: move it away when no live run is going on", path.display())]
+    Malformed { path: PathBuf },
+    #[error("the lock `{}` cannot be used", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+fn describe(holder: Option<&Holder>) -> String {
+    match holder {
+        Some(Holder { process, since }) => format!("process {process}, since {since}"),
+        None => "it has not said who it is yet".to_owned(),
+    }
+}
+
+/// A run's place in the queue for its lock. It takes the lock at once if it is free, and else notes what was spent until
+/// now: make one as soon as a run is asked for.
+#[derive(Debug)]
+pub(crate) struct RunLockQueue {
+    path: PathBuf,
+    task_class: TaskClassName,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    First(File),
+    Behind { spent_before: Usd },
+}
+
+/// What a run does when another one holds the lock.
+pub(crate) struct Waiting<'a> {
+    /// `None` does not wait.
+    pub(crate) say: Option<&'a mut dyn FnMut(&str)>,
+    pub(crate) is_interrupted: &'a dyn Fn() -> bool,
+}
+
+/// The lock, held until this is dropped.
+#[derive(Debug)]
+pub(crate) struct RunLock {
+    file: File,
+    path: PathBuf,
+    holder: Holder,
+    /// What all earlier runs spent.
+    earlier: Usd,
+    /// What other runs spent while this one waited.
+    pub(crate) spent_meanwhile: Usd,
+}
+
+impl RunLockQueue {
+    pub(crate) fn join(bench_root: &Path, task_class: &TaskClassName) -> Result<Self, RunLockError> {
+        let path = bench_root.join(format!(".{task_class}.runlock"));
+        let file = open(&path)?;
+        let ledger = read(&file, &path)?;
+        let place = match try_lock(&file, &path)? {
+            Attempt::Locked => Place::First(file),
+            Attempt::HeldByAnother => Place::Behind { spent_before: ledger.spent_nano_usd },
+        };
+        Ok(Self { path, task_class: task_class.clone(), place })
+    }
+
+    /// Takes the lock, after waiting for it if need be.
+    pub(crate) fn acquire(self, holder: Holder, waiting: Waiting<'_>) -> Result<RunLock, RunLockError> {
+        let Self { path, task_class, place } = self;
+        let (file, spent_before) = match place {
+            Place::First(file) => (file, None),
+            Place::Behind { spent_before } => (wait_for_lock(&path, &task_class, waiting)?, Some(spent_before)),
+        };
+        let ledger = read(&file, &path)?;
+        let earlier = ledger.spent_nano_usd.saturating_add(ledger.reserved_nano_usd);
+        let spent_meanwhile = spent_before.map_or(Usd::ZERO, |before| earlier.saturating_sub(before));
+        let lock = RunLock { file, path, holder, earlier, spent_meanwhile };
+        lock.note(Usd::ZERO, Usd::ZERO)?;
+        Ok(lock)
+    }
+}
+
+fn wait_for_lock(path: &Path, task_class: &TaskClassName, mut waiting: Waiting<'_>) -> Result<File, RunLockError> {
+    let mut named = None;
+    loop {
+        let file = open(path)?;
+        if let Attempt::Locked = try_lock(&file, path)? {
+            return Ok(file);
+        }
+        let holder = read(&file, path)?.holder;
+        wait_for(holder, task_class, &mut named, &mut waiting)?;
+    }
+}
+
+/// Says for whom the run waits, once per holder, and sleeps a little.
+fn wait_for(
+    holder: Option<Holder>,
+    task_class: &TaskClassName,
+    named: &mut Option<Holder>,
+    waiting: &mut Waiting<'_>,
+) -> Result<(), RunLockError> {
+    let task_class = task_class.clone();
+    let Some(say) = &mut waiting.say else { return Err(RunLockError::Held { task_class, holder }) };
+    if (waiting.is_interrupted)() {
+        return Err(RunLockError::Interrupted { task_class });
+    }
+    if holder.is_some() && *named != holder {
+        say(&format!("waiting for another live run of `{task_class}` ({})", describe(holder.as_ref())));
+        *named = holder;
+    }
+    thread::sleep(BETWEEN_LOOKS);
+    Ok(())
+}
+
+enum Attempt {
+    Locked,
+    HeldByAnother,
+}
+
+fn try_lock(file: &File, path: &Path) -> Result<Attempt, RunLockError> {
+    match file.try_lock() {
+        Ok(()) if is_in_place(file, path) => Ok(Attempt::Locked),
+        // Somebody moved the file away: its lock keeps nobody out, and the next attempt opens the new one.
+        Ok(()) | Err(TryLockError::WouldBlock) => Ok(Attempt::HeldByAnother),
+        Err(TryLockError::Error(source)) => Err(RunLockError::Io { path: path.to_owned(), source }),
+    }
+}
+
+impl RunLock {
+    /// Notes what this run has spent and set aside until now.
+    pub(crate) fn note(&self, spent: Usd, reserved: Usd) -> Result<(), RunLockError> {
+        self.write(&Ledger {
+            schema_version: SCHEMA_VERSION,
+            holder: Some(self.holder.clone()),
+            spent_nano_usd: self.earlier.saturating_add(spent),
+            reserved_nano_usd: reserved,
+        })
+    }
+
+    /// Ends in an orderly way: nothing is set aside any more, and nobody holds the lock.
+    pub(crate) fn release(self, spent: Usd) -> Result<(), RunLockError> {
+        self.write(&Ledger {
+            schema_version: SCHEMA_VERSION,
+            holder: None,
+            spent_nano_usd: self.earlier.saturating_add(spent),
+            reserved_nano_usd: Usd::ZERO,
+        })
+    }
+
+    fn write(&self, ledger: &Ledger) -> Result<(), RunLockError> {
+        let failed = |source| RunLockError::Io { path: self.path.clone(), source };
+        self.file.write_all_at(&to_block(ledger), 0).map_err(failed)
+    }
+}
+
+fn open(path: &Path) -> Result<File, RunLockError> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .map_err(|source| RunLockError::Io { path: path.to_owned(), source })
+}
+
+fn is_in_place(file: &File, path: &Path) -> bool {
+    let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    let (held, named) = (file.metadata().map(identity), std::fs::symlink_metadata(path).map(identity));
+    matches!((held, named), (Ok(held), Ok(named)) if held == named)
+}
+
+/// A line with the ledger, a line with its digest, and spaces up to the block's size.
+fn to_block(ledger: &Ledger) -> [u8; BLOCK] {
+    let line = serde_json::to_string(ledger).expect("numbers and a time serialise");
+    let text = format!("{line}\n{}\n", Digest::of(line.as_bytes()));
+    let mut block = [b' '; BLOCK];
+    block[..text.len()].copy_from_slice(text.as_bytes());
+    block
+}
+
+fn from_block(block: &[u8]) -> Option<Ledger> {
+    if block.is_empty() {
+        return Some(Ledger::default());
+    }
+    let mut lines = std::str::from_utf8(block).ok()?.lines();
+    let (line, digest) = (lines.next()?, lines.next()?.parse::<Digest>().ok()?);
+    let ledger: Ledger = serde_json::from_str(line).ok()?;
+    (Digest::of(line.as_bytes()) == digest && ledger.schema_version == SCHEMA_VERSION).then_some(ledger)
+}
+
+fn read(file: &File, path: &Path) -> Result<Ledger, RunLockError> {
+    for _ in 0..MOST_READS {
+        let mut block = [0; BLOCK];
+        let length =
+            file.read_at(&mut block, 0).map_err(|source| RunLockError::Io { path: path.to_owned(), source })?;
+        if let Some(ledger) = from_block(&block[..length]) {
+            return Ok(ledger);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    Err(RunLockError::Malformed { path: path.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    fn class() -> TaskClassName {
+        "vuln-remediation".parse().expect("a task class")
+    }
+
+    fn holder(process: u32) -> Holder {
+        Holder { process, since: "2026-11-16T09:30:00.000Z".parse().expect("a time") }
+    }
+
+    fn usd(dollars: f64) -> Usd {
+        Usd::from_dollars(dollars).expect("an amount")
+    }
+
+    fn without_waiting(root: &Path, process: u32) -> Result<RunLock, RunLockError> {
+        let waiting = Waiting { say: None, is_interrupted: &|| false };
+        RunLockQueue::join(root, &class())?.acquire(holder(process), waiting)
+    }
+
+    #[test]
+    fn a_second_run_does_not_get_the_lock_and_is_told_who_has_it() {
+        let root = tempfile::tempdir().expect("a folder");
+        let first = without_waiting(root.path(), 41).expect("the lock");
+        let error = without_waiting(root.path(), 42).expect_err("it is held");
+        assert_eq!(
+            error.to_string(),
+            "a live run of `vuln-remediation` is going on (process 41, since 2026-11-16T09:30:00.000Z); leave out --no-wait to wait for it"
+        );
+        drop(first);
+        without_waiting(root.path(), 42).expect("the lock is free again");
+    }
+
+    #[test]
+    fn what_was_spent_while_waiting_is_counted_and_what_was_spent_before_is_not() {
+        let root = tempfile::tempdir().expect("a folder");
+        let first = without_waiting(root.path(), 41).expect("the lock");
+        first.note(usd(0.3), Usd::ZERO).expect("noted");
+        let (tell, told) = mpsc::channel();
+        thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                let file = RunLockQueue::join(root.path(), &class()).expect("a lock file");
+                let mut say = |text: &str| tell.send(text.to_owned()).expect("somebody listens");
+                file.acquire(holder(42), Waiting { say: Some(&mut say), is_interrupted: &|| false })
+            });
+            assert!(told.recv().expect("it says for whom it waits").contains("process 41"));
+            first.note(usd(0.6), usd(0.3)).expect("noted");
+            first.release(usd(0.9)).expect("released");
+            let second = second.join().expect("no panic").expect("the lock");
+            assert_eq!(second.spent_meanwhile, usd(0.6));
+            second.note(usd(0.1), Usd::ZERO).expect("noted");
+        });
+        let third = without_waiting(root.path(), 43).expect("the lock");
+        assert_eq!((third.earlier, third.spent_meanwhile), (usd(1.0), Usd::ZERO), "the ledger goes on from run to run");
+    }
+
+    #[test]
+    fn what_a_dead_holder_had_set_aside_counts_as_spent() {
+        let root = tempfile::tempdir().expect("a folder");
+        let waits = {
+            let first = without_waiting(root.path(), 41).expect("the lock");
+            let waits = RunLockQueue::join(root.path(), &class()).expect("a lock file");
+            first.note(usd(0.3), usd(0.5)).expect("noted");
+            waits
+        };
+        let second = waits.acquire(holder(42), Waiting { say: None, is_interrupted: &|| false }).expect("the lock");
+        assert_eq!(second.spent_meanwhile, usd(0.8));
+    }
+
+    #[test]
+    fn waiting_can_be_interrupted() {
+        let root = tempfile::tempdir().expect("a folder");
+        let _first = without_waiting(root.path(), 41).expect("the lock");
+        let file = RunLockQueue::join(root.path(), &class()).expect("a lock file");
+        let error = file.acquire(holder(42), Waiting { say: Some(&mut |_| {}), is_interrupted: &|| true });
+        assert!(matches!(error, Err(RunLockError::Interrupted { .. })));
+    }
+
+    #[test]
+    fn a_file_that_is_no_ledger_is_refused_and_left_alone() {
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join(".vuln-remediation.runlock");
+        std::fs::write(&path, "not a ledger").expect("a file");
+        assert!(matches!(RunLockQueue::join(root.path(), &class()), Err(RunLockError::Malformed { .. })));
+        assert_eq!(std::fs::read(path).expect("a file"), b"not a ledger");
+    }
+
+    #[test]
+    fn the_largest_ledger_fits_its_block() {
+        let ledger = Ledger {
+            schema_version: u32::MAX,
+            holder: Some(holder(u32::MAX)),
+            spent_nano_usd: usd(1e300),
+            reserved_nano_usd: usd(1e300),
+        };
+        assert!(serde_json::to_string(&ledger).expect("JSON").len() + 66 <= BLOCK);
+        assert_eq!(
+            from_block(&to_block(&Ledger { schema_version: SCHEMA_VERSION, ..ledger.clone() })),
+            Some(Ledger { schema_version: SCHEMA_VERSION, ..ledger })
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! What happens in a run, as a closed list of facts. The pipeline emits them; reporters turn them into bytes and decide
+//! nothing.
+
+use crate::answers::StoredAnswer;
+use eval_model::ids::{RunId, TaskClassName};
+use eval_model::report::{BenchRunReport, CaseResult, LoadErrorEntry};
+use eval_model::score::BenchScore;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Event<'a> {
+    RunStarted {
+        task_class: &'a TaskClassName,
+        selected: usize,
+    },
+    /// Something that a person should know and that changes nothing.
+    Warning(&'a str),
+    /// Cases and load errors come in the order of the case ids, whatever the concurrency.
+    LoadError(&'a LoadErrorEntry),
+    CaseFinished(&'a CaseResult<BenchScore>),
+    /// What the case that finished had been answered, when the run keeps answers.
+    Answered(&'a StoredAnswer),
+    Aggregated {
+        task_class: &'a TaskClassName,
+        run_id: RunId,
+        report: &'a BenchRunReport,
+    },
+    Recorded(&'a Recorded),
+    /// A shard's answers were written.
+    Bundled {
+        path: &'a str,
+    },
+}
+
+/// Where the evidence of a run went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    pub(crate) path: String,
+    pub(crate) seq: u64,
+    /// This is the first record of its task class in this store.
+    pub(crate) chain_begins: bool,
+}
+
+/// Consumes the events of a run.
+pub(crate) trait Reporter {
+    fn event(&mut self, event: &Event<'_>);
+}
