@@ -4,6 +4,7 @@
 mod answers;
 mod bench;
 mod cli;
+mod description;
 mod live;
 mod output;
 mod run;

@@ -11,4 +11,5 @@ pub mod files;
 pub mod gate;
 pub mod record;
 pub mod store;
+pub mod verified;
 pub mod verify;

@@ -11,6 +11,7 @@ pub mod ids;
 pub mod json;
 pub mod judge;
 pub mod limits;
+pub mod money;
 pub mod outcome;
 pub mod report;
 pub mod score;

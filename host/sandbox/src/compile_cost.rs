@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn real_rubrics_are_far_below_every_bound() {
-        let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench");
+        let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench");
         for task_class in ["vuln-remediation", "migration-chainguard-distroless"] {
             let component = std::fs::read(bench.join(task_class).join("rubric.wasm")).expect("a rubric");
             let (mut all, mut largest) = (CompileCost::default(), FunctionCost::default());

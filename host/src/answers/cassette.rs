@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Answer, SutName};
-use crate::live::cost::{MOST_DOLLARS, is_possible_cost};
 use eval_evidence::files::{FileError, Folder, MOST_FILE_BYTES};
 use eval_model::contract::Meter;
 use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
+use eval_model::money::{MOST_DOLLARS, is_possible_cost};
 use eval_model::outcome::{NoOutput, OutcomeClass};
 
 const SCHEMA_VERSION: u64 = 1;

@@ -1,7 +1,6 @@
 //! Where an answer comes from: replayed from a cassette, or made by a live system under test. Both give an [`Answer`].
 
 mod cassette;
-pub(crate) mod shard;
 mod stored;
 
 use serde::{Deserialize, Serialize};
@@ -39,7 +38,7 @@ pub(crate) struct Answer {
 
 /// An answer, and where it came from.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Sourced {
+pub(crate) struct ObtainedAnswer {
     pub(crate) answer: Answer,
     /// `None` when the answer was made by this run, or when there is no cassette.
     pub(crate) cassette: Option<CassetteOrigin>,

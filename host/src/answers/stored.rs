@@ -1,14 +1,14 @@
-//! Answers as a journal or a bundle keeps them, so that a case which was paid for once is never asked again.
+//! Answers as a journal or an answer set keeps them, so that a case which was paid for once is never asked again.
 //!
 //! What is stored is what an agent gave and what was charged for it, and never a score: whoever reads it scores it again.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, CassetteOrigin, Sourced};
-use crate::live::cost::is_possible_cost;
+use super::{Answer, CassetteOrigin, ObtainedAnswer};
 use eval_model::contract::{CapturedStream, Meter};
 use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
+use eval_model::money::is_possible_cost;
 use eval_model::outcome::NoOutput;
 
 /// One case's answer, with all that its result needs besides the case itself.
@@ -38,8 +38,8 @@ enum StoredOutput {
 }
 
 impl StoredAnswer {
-    pub(crate) fn new(case_id: &CaseId, case_digest: Digest, sourced: &Sourced) -> Self {
-        let answer = &sourced.answer;
+    pub(crate) fn new(case_id: &CaseId, case_digest: Digest, obtained: &ObtainedAnswer) -> Self {
+        let answer = &obtained.answer;
         Self {
             case_id: case_id.clone(),
             case_digest,
@@ -53,8 +53,8 @@ impl StoredAnswer {
             duration_seconds: answer.meter.duration_seconds,
             stderr: String::from_utf8_lossy(&answer.stderr.kept).into_owned(),
             stderr_bytes_before: answer.stderr.dropped_bytes,
-            cassette: sourced.cassette.clone(),
-            warnings: sourced.warnings.clone(),
+            cassette: obtained.cassette.clone(),
+            warnings: obtained.warnings.clone(),
         }
     }
 
@@ -64,8 +64,8 @@ impl StoredAnswer {
     }
 
     /// The answer as it was, so that its score is what it would have been.
-    pub(crate) fn into_sourced(self) -> Sourced {
-        Sourced {
+    pub(crate) fn into_obtained(self) -> ObtainedAnswer {
+        ObtainedAnswer {
             answer: Answer {
                 output: match self.answer {
                     StoredOutput::Output(json) => Ok(json),
@@ -108,8 +108,8 @@ mod tests {
     use super::*;
     use eval_model::outcome::HarnessErrorKind;
 
-    fn sourced(output: Result<String, NoOutput>) -> Sourced {
-        Sourced {
+    fn obtained(output: Result<String, NoOutput>) -> ObtainedAnswer {
+        ObtainedAnswer {
             answer: Answer {
                 output,
                 meter: Meter { cost_usd: 0.1, duration_seconds: 1.234 },
@@ -134,20 +134,20 @@ mod tests {
             Err(NoOutput::CassetteMissing),
             Err(NoOutput::CassetteStale),
         ] {
-            let sourced = sourced(output);
-            let stored = StoredAnswer::new(&case_id, Digest::of(b"case"), &sourced);
+            let obtained = obtained(output);
+            let stored = StoredAnswer::new(&case_id, Digest::of(b"case"), &obtained);
             let line = serde_json::to_string(&stored).expect("it serialises");
             assert!(!line.contains('\n'));
             let back: StoredAnswer = serde_json::from_str(&line).expect("it reads back");
             back.check().expect("it is sound");
-            assert_eq!(back.into_sourced(), sourced);
+            assert_eq!(back.into_obtained(), obtained);
         }
     }
 
     #[test]
     fn what_no_agent_could_have_given_is_refused() {
         let case_id: CaseId = "001-a".parse().expect("a case id");
-        let stored = |output: &str| StoredAnswer::new(&case_id, Digest::of(b"case"), &sourced(Ok(output.to_owned())));
+        let stored = |output: &str| StoredAnswer::new(&case_id, Digest::of(b"case"), &obtained(Ok(output.to_owned())));
         assert!(stored("[]").check().is_err());
         assert!(stored(r#"{"a":1,"a":2}"#).check().is_err());
         for cost_usd in [-1.0, 1.7e308] {

@@ -14,6 +14,12 @@ use eval_model::report::PromotionMetric;
 /// A tier that nobody has raised asks for this many cases.
 const DEFAULT_BRONZE_CASES: u64 = 10;
 
+/// How long an agent may take when nobody says.
+const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
+
+/// The variables that an agent gets when no registration says which.
+const DEFAULT_ENVIRONMENT: [&str; 2] = ["PATH", "HOME"];
+
 /// How a live system under test is started.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SutSettings {
@@ -34,6 +40,19 @@ pub(crate) enum Capture {
     Response,
     /// What changed in the workspace, as a unified diff.
     WorkspaceDiff,
+}
+
+impl SutSettings {
+    /// How a command is run that no registration says more of.
+    pub(crate) fn of_command(command: Vec<String>) -> Self {
+        Self {
+            command,
+            env: DEFAULT_ENVIRONMENT.map(str::to_owned).into(),
+            capture: Capture::default(),
+            timeout_seconds: DEFAULT_TIMEOUT_SECONDS,
+            max_cost_usd_per_case: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +119,7 @@ struct RawSut {
 }
 
 fn default_timeout_seconds() -> u64 {
-    600
+    DEFAULT_TIMEOUT_SECONDS
 }
 
 impl Registration {

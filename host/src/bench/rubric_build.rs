@@ -19,11 +19,11 @@ pub(crate) struct Toolchain {
     pub(crate) cargo: OsString,
     pub(crate) cargo_home: PathBuf,
     /// Variables by which the environment would have a say in what is built.
-    pub(crate) meddling: Vec<OsString>,
+    pub(crate) cleared_variables: Vec<OsString>,
 }
 
 /// Whether a variable changes what cargo or the compiler make of the same sources.
-pub(crate) fn is_meddling(variable: &str) -> bool {
+pub(crate) fn changes_a_build(variable: &str) -> bool {
     let prefixes = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_", "CARGO_UNSTABLE_", "RUSTC"];
     let names = ["CARGO_ENCODED_RUSTFLAGS", "CARGO_INCREMENTAL", "RUSTFLAGS"];
     names.contains(&variable) || prefixes.iter().any(|prefix| variable.starts_with(prefix))
@@ -105,7 +105,7 @@ fn cargo(
 ) -> Result<(), BuildRubricError> {
     let mut command = Command::new(&toolchain.cargo);
     command.args(arguments).current_dir(rubrics).stdin(Stdio::null()).stdout(Stdio::null());
-    for variable in &toolchain.meddling {
+    for variable in &toolchain.cleared_variables {
         command.env_remove(variable);
     }
     command.env("CARGO_HOME", &toolchain.cargo_home).env("CARGO_INCREMENTAL", "0");

@@ -10,7 +10,7 @@ use clap::Args;
 use super::evidence::{Opened, TrustArgs};
 use super::failure::Failure;
 use super::printer::Printer;
-use super::{Places, surroundings};
+use super::{Places, environment};
 use eval_evidence::anchor::{Checkpoint, NoteError, NoteSigner, NoteVerifier, OpenCheckpointError};
 use eval_evidence::chain::StoreId;
 use eval_evidence::verify::{ObjectScope, Verification};
@@ -62,7 +62,7 @@ pub(super) fn anchor(args: &AnchorArgs) -> Result<Exit, Failure> {
     let store_id = opened.verification.store_id;
     let checkpoint = Checkpoint::new(store_id, opened.verification.heads().clone());
     let note = checkpoint.sign(&signer).map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
-    let path = args.to.join(format!("{store_id}-{}.txt", surroundings::now()?.basic()));
+    let path = args.to.join(format!("{store_id}-{}.txt", environment::now()?.basic()));
     let written = fs::create_dir_all(&args.to).and_then(|()| write_new(&path, 0o644, &note));
     written.map_err(|error| {
         Failure::new(Exit::HarnessError, format!("failed to write the checkpoint `{}`", path.display()))

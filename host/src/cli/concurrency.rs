@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 
-use super::surroundings;
+use super::environment;
 
 /// More agents than this on one machine is a slip of the finger: every one of them is a process and a thread.
 const MOST: usize = 1_000;
@@ -20,12 +20,12 @@ pub(super) struct ConcurrencyArgs {
 impl ConcurrencyArgs {
     /// How many agents work at once.
     pub(super) fn agents(self) -> NonZeroUsize {
-        self.concurrency.unwrap_or_else(surroundings::cores)
+        self.concurrency.unwrap_or_else(environment::cores)
     }
 
     /// How many cases are scored at once.
     pub(super) fn scorers(self) -> NonZeroUsize {
-        self.agents().min(surroundings::cores())
+        self.agents().min(environment::cores())
     }
 }
 

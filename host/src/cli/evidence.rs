@@ -1,19 +1,20 @@
 //! What the commands have in common that look at evidence: the last-seen head, and how a state is told.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::{self, Path};
+use std::path::{self, Path, PathBuf};
 
 use clap::Args;
 
+use super::environment::EnvironmentError;
 use super::failure::Failure;
 use super::printer::Printer;
-use super::{LOCK_PATIENCE, Places, surroundings};
-use eval_evidence::chain::{Heads, Link};
+use super::{LOCK_PATIENCE, Places, environment};
+use eval_evidence::chain::Link;
 use eval_evidence::record::RecordedRun;
-use eval_evidence::store::{Evidence as _, StoreReader};
-use eval_evidence::verify::{Checks, FirstUse, LastSeenFile, State, Verification, verify_store};
-use eval_model::advice::Exit;
+use eval_evidence::store::{Evidence as _, OpenStoreError, StoreReader};
+use eval_evidence::verified::StoreMemory;
+use eval_evidence::verify::{FirstUse, LastSeenError, LastSeenFile, State, Verification, VerifyError, verify_store};
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::TaskClassName;
 
 #[derive(Debug, Clone, Copy, Args)]
@@ -23,62 +24,58 @@ pub(super) struct TrustArgs {
     trust_on_first_use: bool,
 }
 
-/// What is remembered of a store, and whether it need be.
-#[derive(Debug)]
-pub(super) struct Recollection {
-    last_seen: Option<LastSeenFile>,
-    first_use: FirstUse,
+/// What is remembered of the store outside of it.
+pub(super) fn memory_of(places: &Places, trust: TrustArgs) -> Result<StoreMemory, Failure> {
+    let is_trusted = trust.trust_on_first_use || !environment::is_ci();
+    let store = path::absolute(&places.out).map_err(EnvironmentError::WorkingDirectory)?;
+    let last_seen = environment::state_dir()
+        .map(|state_dir| LastSeenFile::open(&state_dir, &store, LOCK_PATIENCE))
+        .transpose()
+        .map_err(EvidenceError::LastSeen)?;
+    let first_use = if is_trusted { FirstUse::Trust } else { FirstUse::Refuse };
+    Ok(StoreMemory { last_seen, first_use, user: environment::user() })
 }
 
-impl Recollection {
-    pub(super) fn of(places: &Places, trust: TrustArgs) -> Result<Self, Failure> {
-        let first_use =
-            if trust.trust_on_first_use || !surroundings::is_ci() { FirstUse::Trust } else { FirstUse::Refuse };
-        let store = path::absolute(&places.out)
-            .map_err(|error| Failure::new(Exit::HarnessError, "the working directory is gone").caused_by(&error))?;
-        let last_seen = surroundings::state_dir()
-            .map(|state_dir| LastSeenFile::open(&state_dir, &store, LOCK_PATIENCE))
-            .transpose()
-            .map_err(|error| {
-                Failure::new(Exit::HarnessError, "what was last seen of the store cannot be looked up")
-                    .caused_by(&error)
-                    .hint("name a writable folder with XDG_STATE_HOME")
-            })?;
-        Ok(Self { last_seen, first_use })
+/// Why the evidence that a command is about cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EvidenceError {
+    #[error("eval-host cannot look up what it last saw of the store")]
+    LastSeen(#[source] LastSeenError),
+    #[error("the store `{}` cannot be opened", path.display())]
+    Open { path: PathBuf, source: OpenStoreError },
+    #[error("the store `{}` cannot be read", path.display())]
+    Verify { path: PathBuf, source: VerifyError },
+    #[error("the evidence in `{}` is {state}", path.display())]
+    NotOk { path: PathBuf, state: State },
+    #[error("`{}` is no record of this store", path.display())]
+    NoSuchRecord { path: PathBuf },
+    #[error("the evidence has no record of `{task_class}`")]
+    NoSuchClass { task_class: TaskClassName, there: Vec<TaskClassName> },
+}
+
+impl Advice for EvidenceError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::LastSeen(_) => Exit::HarnessError,
+            Self::Open { .. } | Self::Verify { .. } | Self::NotOk { .. } => Exit::EvidenceBroken,
+            Self::NoSuchRecord { .. } => Exit::UsageOrCap,
+            Self::NoSuchClass { .. } => Exit::TaskClassNotFound,
+        }
     }
 
-    pub(super) fn checks(&self) -> Checks<'_> {
-        Checks { last_seen: self.last_seen.as_ref(), first_use: self.first_use, user: surroundings::user() }
-    }
-
-    /// Whether the store was seen before, so that its absence is a finding.
-    pub(super) fn remembers(&self) -> bool {
-        self.last_seen.as_ref().is_some_and(|last_seen| last_seen.path().exists())
-    }
-
-    /// Remembers what was verified, up to these heads.
-    pub(super) fn advance(&self, verification: &Verification, heads: &Heads) -> Result<(), Failure> {
-        self.remember(verification, heads, &verification.started_counts())
-    }
-
-    /// Remembers that so many runs were started of each task class, besides what was verified before.
-    pub(super) fn announced(
-        &self,
-        verification: &Verification,
-        started: &BTreeMap<TaskClassName, u64>,
-    ) -> Result<(), Failure> {
-        self.remember(verification, verification.heads(), started)
-    }
-
-    fn remember(
-        &self,
-        verification: &Verification,
-        heads: &Heads,
-        started: &BTreeMap<TaskClassName, u64>,
-    ) -> Result<(), Failure> {
-        let Some(last_seen) = &self.last_seen else { return Ok(()) };
-        last_seen.advance(verification.store_id, heads, started).map_err(|error| {
-            Failure::new(Exit::EvidenceBroken, "what was seen of the store could not be remembered").caused_by(&error)
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::LastSeen(_) => "name a writable folder with XDG_STATE_HOME".to_owned(),
+            Self::Open { .. } | Self::Verify { .. } => "name the store with --out".to_owned(),
+            Self::NotOk { .. } => "`eval-host verify` says what is wrong".to_owned(),
+            Self::NoSuchRecord { .. } => "`eval-host log` lists the records; name the store with --out".to_owned(),
+            Self::NoSuchClass { there, .. } if there.is_empty() => {
+                "it has no record of any task class; name the store with --out".to_owned()
+            }
+            Self::NoSuchClass { there, .. } => {
+                let there: Vec<_> = there.iter().map(|class| format!("`{class}`")).collect();
+                format!("it has records of {}; name another store with --out", there.join(", "))
+            }
         })
     }
 }
@@ -93,14 +90,12 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens a store in whatever state it is.
     pub(super) fn any(places: &Places, trust: TrustArgs) -> Result<Self, Failure> {
-        let failed = |error: &dyn std::error::Error| {
-            let what = format!("the store `{}` cannot be read", places.out.display());
-            Failure::new(Exit::EvidenceBroken, what).caused_by(error).hint("name the store with --out")
-        };
-        let recollection = Recollection::of(places, trust)?;
-        let store = StoreReader::open(&places.out, LOCK_PATIENCE).map_err(|error| failed(&error))?;
-        let verification =
-            verify_store(&store, recollection.checks(), &mut |_, _| {}).map_err(|error| failed(&error))?;
+        let path = || places.out.clone();
+        let memory = memory_of(places, trust)?;
+        let store = StoreReader::open(&places.out, LOCK_PATIENCE)
+            .map_err(|source| EvidenceError::Open { path: path(), source })?;
+        let verification = verify_store(&store, memory.checks(), &mut |_, _| {})
+            .map_err(|source| EvidenceError::Verify { path: path(), source })?;
         Printer::stdio().notes(&verification.notes);
         Ok(Self { store, verification })
     }
@@ -110,10 +105,7 @@ impl Opened {
         let opened = Self::any(places, trust)?;
         match opened.verification.state() {
             State::Ok => Ok(opened),
-            state => {
-                let what = format!("the evidence in `{}` is {state}", places.out.display());
-                Err(Failure::new(Exit::EvidenceBroken, what).hint("`eval-host verify` says what is wrong"))
-            }
+            state => Err(EvidenceError::NotOk { path: places.out.clone(), state }.into()),
         }
     }
 
@@ -121,10 +113,8 @@ impl Opened {
     pub(super) fn find(&self, record: &Path) -> Result<&Link, Failure> {
         let name = record.file_name();
         let is_meant = |link: &&Link| name == Some(OsStr::new(link.file_name().as_str()));
-        self.verification.links.values().find(is_meant).ok_or_else(|| {
-            Failure::new(Exit::UsageOrCap, format!("`{}` is no record of this store", record.display()))
-                .hint("`eval-host log` lists the records; name the store with --out")
-        })
+        let found = self.verification.links.values().find(is_meant);
+        found.ok_or_else(|| EvidenceError::NoSuchRecord { path: record.to_owned() }.into())
     }
 
     /// The record at a place, if it is still the one that was verified.
@@ -139,13 +129,8 @@ pub(super) fn require_class(verification: &Verification, task_class: &TaskClassN
     if verification.knows(task_class) {
         return Ok(());
     }
-    let there: Vec<_> = verification.classes.keys().map(|class| format!("`{class}`")).collect();
-    let hint = match there.as_slice() {
-        [] => "there is nothing of any task class; name the store with --out".to_owned(),
-        there => format!("there is {}; name another store with --out", there.join(", ")),
-    };
-    Err(Failure::new(Exit::TaskClassNotFound, format!("there is no record of `{task_class}` in the evidence"))
-        .hint(hint))
+    let there = verification.classes.keys().cloned().collect();
+    Err(EvidenceError::NoSuchClass { task_class: task_class.clone(), there }.into())
 }
 
 /// Only OK is a yes.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
+use super::environment;
 use super::failure::Failure;
 use super::printer::{Printer, counted};
-use super::surroundings;
 use crate::bench::fence::{Gap, GitFacts, fence as check_benches};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -36,7 +36,7 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
     let root = super::open_bench_root(&args.bench_root)?;
     let input_root = super::open_input_root(args.input_root.as_deref())?;
     let git = GitFacts {
-        tracked: surroundings::git_tracked(&args.bench_root),
+        tracked: environment::git_tracked(&args.bench_root),
         registered_at_base: args.base.as_deref().map(|base| registered_at(&args.bench_root, base)).transpose()?,
     };
     let mut printer = Printer::stdio();
@@ -62,7 +62,7 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
 }
 
 fn registered_at(bench_root: &Path, base: &str) -> Result<std::collections::BTreeSet<TaskClassName>, Failure> {
-    let files = surroundings::git_files_at(bench_root, base).ok_or_else(|| {
+    let files = environment::git_files_at(bench_root, base).ok_or_else(|| {
         Failure::new(Exit::UsageOrCap, format!("`{}` is not a commit of this repository", base.escape_default()))
             .hint("--base takes a branch, a tag or a hash, and needs git")
     })?;

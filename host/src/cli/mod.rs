@@ -6,11 +6,11 @@
 
 mod anchor;
 mod concurrency;
+mod environment;
 mod evidence;
 mod export;
 mod failure;
 mod fence;
-mod guard;
 mod history;
 mod list;
 mod merge;
@@ -19,8 +19,6 @@ mod promote;
 mod rubric;
 mod run;
 mod shell;
-mod signals;
-mod surroundings;
 mod verify;
 
 use std::fs::File;
@@ -32,6 +30,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::bench::InputRoot;
+use crate::live::agent::{RunMark, quoted};
+use crate::live::guard;
 use eval_evidence::files::Folder;
 use eval_model::advice::Exit;
 use failure::Failure;
@@ -62,7 +62,7 @@ Exit codes:
 enum Command {
     /// Score the cases of a task class and chain the result.
     Run(run::RunArgs),
-    /// Score the bundles of a run's shards and chain the result.
+    /// Score the answer sets of a run's shards and chain the result.
     Merge(merge::MergeArgs),
     /// Check the chained records of a store.
     Verify(verify::VerifyArgs),
@@ -93,7 +93,15 @@ enum Command {
     Man(shell::ManArgs),
     /// Ends the agents of a host that is gone. A live run starts it for itself.
     #[command(name = guard::COMMAND, hide = true)]
-    Guard(guard::GuardArgs),
+    Guard(GuardArgs),
+}
+
+/// What the guard of a host's agents is told.
+#[derive(Debug, Args)]
+struct GuardArgs {
+    /// The mark of the host.
+    #[arg(value_parser = |text: &str| RunMark::try_from(text.to_owned()))]
+    host: RunMark,
 }
 
 /// How long to wait for another process that holds the same store.
@@ -117,7 +125,7 @@ impl Places {
     /// The flags that name these places for a shell, each with a space before it; those that say nothing are left out.
     fn as_flags(&self) -> String {
         let flag = |name: &str, path: &Path, default: &str| {
-            let word = surroundings::shell_word(&path.to_string_lossy());
+            let word = quoted(&path.to_string_lossy());
             if path == Path::new(default) { String::new() } else { format!(" {name} {word}") }
         };
         flag("--out", &self.out, DEFAULT_STORE) + &flag("--bench-root", &self.bench_root, DEFAULT_BENCH_ROOT)
@@ -146,7 +154,10 @@ pub fn main() -> ExitCode {
         Command::PromoteVerdict(args) => promote::promote_verdict(&args),
         Command::Promote(args) => promote::promote(&args),
         Command::Rubric(command) => rubric::rubric(command),
-        Command::Guard(args) => guard::guard(&args),
+        Command::Guard(args) => {
+            guard::guard(io::stdin(), &args.host);
+            Ok(Exit::Ok)
+        }
     };
     match result {
         Ok(exit) => exit.code().into(),

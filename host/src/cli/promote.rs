@@ -7,7 +7,7 @@ use clap::Args;
 use super::evidence::{Opened, TrustArgs};
 use super::failure::Failure;
 use super::printer::Printer;
-use super::{LOCK_PATIENCE, Places, open_bench_root, open_input_root, surroundings};
+use super::{LOCK_PATIENCE, Places, environment, open_bench_root, open_input_root};
 use crate::bench::{Bench, InputRoot, load_bench, load_folder};
 use eval_evidence::gate::{BenchNow, NoEvidence, PromotionVerdict, VerifiedRecord, apply, judge};
 use eval_evidence::store::StoreWriter;
@@ -101,8 +101,8 @@ fn tell(printer: &mut Printer, verdict: &PromotionVerdict) {
 
 fn recommend(args: &PromoteArgs, line: &str) -> Result<(), Failure> {
     let failed = |error: &dyn std::error::Error| Failure::from_error(Exit::HarnessError, error);
-    let store = StoreWriter::open_existing(&args.places.out, surroundings::user(), LOCK_PATIENCE)
+    let store = StoreWriter::open_existing(&args.places.out, environment::user(), LOCK_PATIENCE)
         .map_err(|error| failed(&error))?;
-    let name = format!("{}-{}-{}.json", surroundings::now()?.basic(), args.task_class, args.target_tier);
+    let name = format!("{}-{}-{}.json", environment::now()?.basic(), args.task_class, args.target_tier);
     store.recommend(&name, format!("{line}\n").as_bytes()).map_err(|error| failed(&error))
 }

@@ -8,14 +8,15 @@ use serde::Serialize;
 
 use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
-use super::evidence::{Recollection, TrustArgs, exit_of, require_class};
+use super::evidence::{TrustArgs, exit_of, memory_of, require_class};
 use super::failure::Failure;
 use super::printer::{Printer, counted};
-use super::{LOCK_PATIENCE, Places, surroundings};
+use super::{LOCK_PATIENCE, Places, environment};
 use crate::output::{LINES_VERSION, Steps};
 use eval_evidence::bundle::Bundle;
 use eval_evidence::chain::Link;
 use eval_evidence::store::{Evidence, OpenStoreError, StoreReader, StoreWriter};
+use eval_evidence::verified::StoreMemory;
 use eval_evidence::verify::{
     ClassSummary, Defect as Wrong, Finding, ObjectScope, Replay, ReplaySettings, State, Verification, replay,
     verify_evidence, verify_store,
@@ -72,7 +73,7 @@ impl std::str::FromStr for Since {
 }
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
-    let mut steps = Steps::new(io::stderr(), surroundings::style(args.json), surroundings::stopwatch());
+    let mut steps = Steps::new(io::stderr(), environment::style(args.json), environment::stopwatch());
     match &args.bundle {
         Some(bundle) => verify_bundle(args, bundle, &mut steps),
         None => verify_the_store(args, &mut steps),
@@ -98,15 +99,15 @@ fn verify_bundle(args: &VerifyArgs, path: &Path, steps: &mut Steps<Stderr>) -> R
 }
 
 fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit, Failure> {
-    let recollection = Recollection::of(&args.places, args.trust)?;
+    let memory = memory_of(&args.places, args.trust)?;
     let store = match StoreReader::open(&args.places.out, LOCK_PATIENCE) {
         Ok(store) => store,
-        Err(error) => return no_store(args, &recollection, &error),
+        Err(error) => return no_store(args, &memory, &error),
     };
-    let mut verification = verify_and_finish(args, &recollection, &store, steps)?;
+    let mut verification = verify_and_finish(args, &memory, &store, steps)?;
     let Finished { exit, is_sound } = finish(args, &store, &mut verification, ObjectScope::All, steps)?;
     if is_sound {
-        recollection.advance(&verification, verification.heads())?;
+        memory.advance(&verification, verification.heads())?;
     }
     Ok(exit)
 }
@@ -155,9 +156,9 @@ fn limit(args: &VerifyArgs, verification: &mut Verification) -> Result<State, Fa
 }
 
 /// A store that is not there, or is none. Where one was seen before, that is a finding and not a typing error.
-fn no_store(args: &VerifyArgs, recollection: &Recollection, error: &OpenStoreError) -> Result<Exit, Failure> {
+fn no_store(args: &VerifyArgs, memory: &StoreMemory, error: &OpenStoreError) -> Result<Exit, Failure> {
     let state = match error {
-        OpenStoreError::Missing { .. } if recollection.remembers() => State::Tampered,
+        OpenStoreError::Missing { .. } if memory.has_seen_it() => State::Tampered,
         error => error.state(),
     };
     let what = format!("the store `{}` is {state}", args.places.out.display());
@@ -171,7 +172,7 @@ fn no_store(args: &VerifyArgs, recollection: &Recollection, error: &OpenStoreErr
 /// Walks the store. What a crash left is finished where that is possible, and the store is walked again then.
 fn verify_and_finish(
     args: &VerifyArgs,
-    recollection: &Recollection,
+    memory: &StoreMemory,
     store: &StoreReader,
     steps: &mut Steps<Stderr>,
 ) -> Result<Verification, Failure> {
@@ -179,14 +180,14 @@ fn verify_and_finish(
         let what = format!("the store `{}` cannot be verified", args.places.out.display());
         Failure::new(Exit::EvidenceBroken, what).caused_by(error)
     };
-    let mut walk = || verify_store(store, recollection.checks(), &mut walked(steps)).map_err(|error| failed(&error));
+    let mut walk = || verify_store(store, memory.checks(), &mut walked(steps)).map_err(|error| failed(&error));
     let verification = walk()?;
     let is_draft = |finding: &Finding| matches!(finding.defect, Wrong::Draft);
     if verification.state() != State::Incomplete || !verification.findings.iter().any(is_draft) {
         return Ok(verification);
     }
     // A store of somebody else, or one that cannot be written, is judged as it is.
-    let Ok(writer) = StoreWriter::open_existing(&args.places.out, surroundings::user(), LOCK_PATIENCE) else {
+    let Ok(writer) = StoreWriter::open_existing(&args.places.out, environment::user(), LOCK_PATIENCE) else {
         return Ok(verification);
     };
     let ends = writer.finish().map_err(|error| failed(&error))?;
@@ -203,7 +204,7 @@ fn replay_all(
     steps: &mut Steps<Stderr>,
 ) -> Result<Replay, Failure> {
     let workers = args.concurrency.scorers();
-    let sandbox = surroundings::sandbox_without_cache(workers)?;
+    let sandbox = environment::sandbox_without_cache(workers)?;
     let settings = ReplaySettings { loader: &sandbox, wasmtime_version: WASMTIME_VERSION, workers };
     let heads = verification.heads().clone();
     let is_newest = |link: &Link| heads.get(&link.position.task_class) == Some(link.head());

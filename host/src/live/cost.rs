@@ -7,79 +7,10 @@
 //!
 //! An agent is told what its case has reserved and never more, so that agents which heed it cannot exceed the cap together.
 //! A case whose cost stays unknown is charged that too: an unknown cost is not zero.
-//!
-//! Money is counted in whole nano-dollars, rounded up, because ten times 0.1 must be exactly 1.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::ops::AddAssign;
 
-use serde::{Deserialize, Serialize};
-
-const NANO: f64 = 1e9;
-
-/// Most dollars that a case, and a cap, can be about. What is larger is a mistake, and sums of it need not be numbers.
-pub(crate) const MOST_DOLLARS: f64 = 1e6;
-
-/// Whether a case can cost so many dollars.
-pub(crate) fn is_possible_cost(dollars: f64) -> bool {
-    (0.0..=MOST_DOLLARS).contains(&dollars)
-}
-
-/// An amount of money.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Usd(u64);
-
-impl Usd {
-    pub(crate) const ZERO: Self = Self(0);
-
-    /// An amount from dollars that are finite and not negative; what is finer than a nano-dollar is rounded up, and what is
-    /// more than there is becomes the most there is.
-    pub(crate) fn from_dollars(dollars: f64) -> Option<Self> {
-        if !dollars.is_finite() || dollars < 0.0 {
-            return None;
-        }
-        // The nearest whole number first: 0.3 dollars are 300000000.00000006 nano-dollars as a product, and not one more.
-        let (nearest, up) = ((dollars * NANO).round(), (dollars * NANO).ceil());
-        let nanos = if nearest / NANO >= dollars { nearest } else { up };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it is a whole number, not negative, and the cast saturates"
-        )]
-        Some(Self(nanos as u64))
-    }
-
-    pub(crate) fn dollars(self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "amounts beyond 2^53 nano-dollars, nine million, are not exact")]
-        let nanos = self.0 as f64;
-        nanos / NANO
-    }
-
-    pub(crate) fn saturating_add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-
-    pub(crate) fn saturating_sub(self, other: Self) -> Self {
-        Self(self.0.saturating_sub(other.0))
-    }
-}
-
-impl AddAssign for Usd {
-    fn add_assign(&mut self, other: Self) {
-        *self = self.saturating_add(other);
-    }
-}
-
-impl fmt::Display for Usd {
-    /// Dollars and cents, and more digits only where there is more.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = format!("{:09}", self.0 % 1_000_000_000);
-        let cents = digits.trim_end_matches('0');
-        write!(f, "${}.{cents:0<2}", self.0 / 1_000_000_000)
-    }
-}
+use eval_model::money::Usd;
 
 /// What a case did cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +72,7 @@ impl Budget {
         Self {
             cap,
             per_case,
-            even_share: Usd(cap.0 / (cases as u64).max(1)),
+            even_share: cap.share_of(cases),
             spent: Usd::ZERO,
             largest: Usd::ZERO,
             reserved: BTreeMap::new(),
@@ -266,22 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn money_adds_up_exactly() {
-        let tenths = (0..10).fold(Usd::ZERO, |sum, _| sum.saturating_add(usd(0.1)));
-        assert_eq!(tenths, usd(1.0));
-        assert_eq!(usd(0.1).saturating_add(usd(0.2)), usd(0.3));
-        assert_eq!(usd(1e-12), Usd(1), "a cost is never rounded down to nothing");
-        assert_eq!(usd(1e300), Usd(u64::MAX));
-        for bad in [-0.1, f64::NAN, f64::INFINITY] {
-            assert_eq!(Usd::from_dollars(bad), None);
-        }
-        assert_eq!(
-            [usd(5.0), usd(0.3), usd(0.125), usd(1e-9)].map(|amount| amount.to_string()),
-            ["$5.00", "$0.30", "$0.125", "$0.000000001"]
-        );
-    }
-
-    #[test]
     fn a_case_that_does_not_fit_waits_for_what_may_cost_less_than_reserved() {
         let mut budget = Budget::new(usd(1.0), Some(usd(0.5)), 9);
         let (first, second) = (go(&mut budget, 0), go(&mut budget, 1));
@@ -398,7 +313,7 @@ mod tests {
             per_case in prop::option::of(1_u64..500),
             steps in prop::collection::vec(step(), 0..200),
         ) {
-            let mut budget = Budget::new(Usd(cap), per_case.map(Usd), cases);
+            let mut budget = Budget::new(Usd::from_nanos(cap), per_case.map(Usd::from_nanos), cases);
             let mut running: Vec<Reservation> = Vec::new();
             let (mut next, mut charged, mut broke_its_word, mut skipped) = (0, 0, false, false);
             for step in steps {
@@ -418,18 +333,18 @@ mod tests {
                     },
                     Step::End { which, cost } if !running.is_empty() => {
                         let reservation = running.swap_remove(which % running.len());
-                        broke_its_word |= cost.is_some_and(|cost| Usd(cost) > reservation.amount);
-                        let cost = cost.map_or(CaseCost::Unknown, |cost| CaseCost::Known(Usd(cost)));
-                        charged += budget.settle(reservation, cost).charged.0;
+                        broke_its_word |= cost.is_some_and(|cost| Usd::from_nanos(cost) > reservation.amount);
+                        let cost = cost.map_or(CaseCost::Unknown, |cost| CaseCost::Known(Usd::from_nanos(cost)));
+                        charged += budget.settle(reservation, cost).charged.nanos();
                     }
                     Step::End { .. } => {}
                 }
-                prop_assert_eq!(budget.spent().0, charged);
-                let told = running.iter().map(|reservation| reservation.amount.0).sum::<u64>();
-                prop_assert_eq!(budget.reserved().0, told);
+                prop_assert_eq!(budget.spent().nanos(), charged);
+                let told = running.iter().map(|reservation| reservation.amount.nanos()).sum::<u64>();
+                prop_assert_eq!(budget.reserved().nanos(), told);
                 let committed = budget.spent().saturating_add(budget.reserved());
-                prop_assert!(broke_its_word || committed <= Usd(cap));
-                prop_assert!(committed <= Usd(cap) || budget.is_exhausted());
+                prop_assert!(broke_its_word || committed <= Usd::from_nanos(cap));
+                prop_assert!(committed <= Usd::from_nanos(cap) || budget.is_exhausted());
             }
         }
     }

@@ -4,24 +4,25 @@
 //! kill: reserve → make a workspace → write down → start → write down who runs → tell the agent → charge → write the answer down. Nothing here
 //! scores.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::answers::{Answer, RecordError, Recording, Sourced, StoredAnswer, SutName, record_cassette};
+use crate::answers::{Answer, ObtainedAnswer, RecordError, Recording, StoredAnswer, SutName, record_cassette};
 use crate::live::agent::{
     Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, ReportedCost, boot_id,
     end_group_with_living_leader, end_marked, remove_leftovers,
 };
-use crate::live::cost::{Budget, CaseCost, Permission, Reservation, Settled, Usd};
+use crate::live::cost::{Budget, CaseCost, Permission, Reservation, Settled};
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Journal, JournalContents, JournalError};
 use crate::live::run_lock::{RunLock, RunLockError};
+use eval_model::advice::{Advice, Exit};
 use eval_model::case::ReadCase;
 use eval_model::contract::Meter;
-use eval_model::ids::{CaseId, Digest};
+use eval_model::ids::CaseId;
+use eval_model::money::Usd;
 use eval_model::outcome::NoOutput;
 use eval_model::utc::UtcMillis;
 
@@ -31,18 +32,28 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Why a live run cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LiveRunError {
-    #[error("the run was interrupted")]
+    #[error("interrupted")]
     Interrupted,
-    #[error("the files of `{case_id}` changed while the run was going on")]
+    #[error("the files of case `{case_id}` changed since an agent was paid for answering it")]
     BenchChanged { case_id: CaseId },
     #[error("no agent can be run")]
     Prepare(#[source] PrepareError),
-    #[error("the run cannot be written down, and nothing is spent that is not")]
+    #[error("the journal cannot be written, and nothing is spent that is not in it")]
     Journal(#[source] JournalError),
-    #[error("what was spent cannot be noted")]
+    #[error("the ledger of this task class cannot be written")]
     Ledger(#[source] RunLockError),
     #[error("an answer was paid for and is in the journal, but could not be recorded")]
     Record(#[source] RecordError),
+}
+
+impl Advice for LiveRunError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Interrupted => Exit::Interrupted,
+            Self::BenchChanged { .. } => Exit::UsageOrCap,
+            Self::Prepare(_) | Self::Journal(_) | Self::Ledger(_) | Self::Record(_) => Exit::HarnessError,
+        }
+    }
 }
 
 /// Where the answers of a live run are recorded as cassettes.
@@ -63,8 +74,6 @@ pub(crate) struct LiveParts<'a> {
     pub(crate) journal: Journal,
     /// What an interrupted run of the same terms left behind.
     pub(crate) earlier: Option<JournalContents>,
-    /// The digest of every selected case when the run was begun.
-    pub(crate) cases: BTreeMap<String, Option<Digest>>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) clock: &'a (dyn Fn() -> UtcMillis + Sync),
@@ -106,27 +115,25 @@ impl<'a> LiveRun<'a> {
     }
 
     /// Answers the case with this place in the order of the run.
-    pub(crate) fn answer(&self, place: usize, staged: &ReadCase) -> Result<Sourced, LiveRunError> {
-        let case_id = &staged.case.case_id;
-        if self.parts.cases.get(case_id.as_str()) != Some(&Some(staged.case_digest)) {
-            return Err(LiveRunError::BenchChanged { case_id: case_id.clone() });
-        }
+    pub(crate) fn answer(&self, place: usize, case: &ReadCase) -> Result<ObtainedAnswer, LiveRunError> {
+        let case_id = &case.case.case_id;
         let earlier = self.parts.earlier.as_ref().and_then(|earlier| earlier.finished.get(case_id));
         let answered = match earlier {
-            Some(stored) => Ok(stored.clone().into_sourced()),
-            None => self.ask_agent(place, staged),
+            Some(stored) if stored.case_digest == case.case_digest => Ok(stored.clone().into_obtained()),
+            Some(_) => Err(LiveRunError::BenchChanged { case_id: case_id.clone() }),
+            None => self.ask_agent(place, case),
         };
-        let recorded = answered.and_then(|sourced| self.record(staged, &sourced.answer).map(|()| sourced));
+        let recorded = answered.and_then(|obtained| self.record(case, &obtained.answer).map(|()| obtained));
         // What a failed case had reserved is never given back, so nobody may wait for it.
         recorded.inspect_err(|_| self.broken.store(true, Ordering::SeqCst))
     }
 
-    fn ask_agent(&self, place: usize, staged: &ReadCase) -> Result<Sourced, LiveRunError> {
-        let case_id = &staged.case.case_id;
+    fn ask_agent(&self, place: usize, case: &ReadCase) -> Result<ObtainedAnswer, LiveRunError> {
+        let case_id = &case.case.case_id;
         let Some(reservation) = self.reserve(place)? else {
             return Ok(live(Answer::none(NoOutput::SkippedCostCap)));
         };
-        let prepared = match self.prepare(staged, &reservation) {
+        let prepared = match self.prepare(case, &reservation) {
             Ok(prepared) => prepared,
             Err(error) => {
                 // Nothing was started, so nothing was spent: neither the ledger nor the journal may say otherwise.
@@ -136,19 +143,19 @@ impl<'a> LiveRun<'a> {
         };
         let (journal, agents) = (&self.parts.journal, self.parts.interrupt.agents());
         let started = |group: &_| journal.running(case_id, group);
-        let end = self.parts.sut.answer(staged, prepared, reservation.amount.dollars(), agents, started);
+        let end = self.parts.sut.answer(case, prepared, reservation.amount.dollars(), agents, started);
         let end = end.map_err(LiveRunError::Journal)?;
         let budget_usd = Some(reservation.amount.dollars());
         let answer = Answer { budget_usd, ..self.charge(reservation, end)? };
-        let sourced = self.warned(case_id, answer);
-        journal.finished(StoredAnswer::new(case_id, staged.case_digest, &sourced)).map_err(LiveRunError::Journal)?;
-        Ok(sourced)
+        let obtained = self.warned(case_id, answer);
+        journal.finished(StoredAnswer::new(case_id, case.case_digest, &obtained)).map_err(LiveRunError::Journal)?;
+        Ok(obtained)
     }
 
     /// Makes the agent's place and, as the last thing before it is started, writes down what it may cost.
-    fn prepare(&self, staged: &ReadCase, reservation: &Reservation) -> Result<Prepared, LiveRunError> {
-        let prepared = self.parts.sut.prepare(staged).map_err(LiveRunError::Prepare)?;
-        self.parts.journal.reserved(&staged.case.case_id, reservation.amount).map_err(LiveRunError::Journal)?;
+    fn prepare(&self, case: &ReadCase, reservation: &Reservation) -> Result<Prepared, LiveRunError> {
+        let prepared = self.parts.sut.prepare(case).map_err(LiveRunError::Prepare)?;
+        self.parts.journal.reserved(&case.case.case_id, reservation.amount).map_err(LiveRunError::Journal)?;
         Ok(prepared)
     }
 
@@ -195,14 +202,14 @@ impl<'a> LiveRun<'a> {
         }
     }
 
-    fn warned(&self, case_id: &CaseId, answer: Answer) -> Sourced {
-        let mut sourced = live(answer);
-        if sourced.answer.cost_is_estimate {
-            let charged = Usd::from_dollars(sourced.answer.meter.cost_usd).unwrap_or(Usd::ZERO);
+    fn warned(&self, case_id: &CaseId, answer: Answer) -> ObtainedAnswer {
+        let mut obtained = live(answer);
+        if obtained.answer.cost_is_estimate {
+            let charged = Usd::from_dollars(obtained.answer.meter.cost_usd).unwrap_or(Usd::ZERO);
             let hint = if self.parts.has_price_limit { "" } else { "; max_cost_usd_per_case would bound it" };
-            sourced.warnings.push(format!("{case_id}: its cost is not known, and {charged} was charged{hint}"));
+            obtained.warnings.push(format!("{case_id}: its cost is not known, and {charged} was charged{hint}"));
         }
-        sourced
+        obtained
     }
 
     fn settle(&self, reservation: Reservation, cost: CaseCost) -> Result<Settled, LiveRunError> {
@@ -227,15 +234,15 @@ impl<'a> LiveRun<'a> {
         self.budget.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn record(&self, staged: &ReadCase, answer: &Answer) -> Result<(), LiveRunError> {
+    fn record(&self, case: &ReadCase, answer: &Answer) -> Result<(), LiveRunError> {
         let Some(recorder) = &self.parts.recorder else { return Ok(()) };
         let recording = Recording {
             sut: &recorder.sut,
-            input_digest: staged.input_digest,
+            input_digest: case.input_digest,
             recorded_at: (self.parts.clock)().timestamp(),
             answer,
         };
-        record_cassette(&recorder.folder, &staged.case.case_id, &recording).map_err(LiveRunError::Record)
+        record_cassette(&recorder.folder, &case.case.case_id, &recording).map_err(LiveRunError::Record)
     }
 
     /// What was charged for starts that came to nothing.
@@ -294,8 +301,8 @@ pub(crate) fn end_orphans(contents: &JournalContents, scratch: &Path) -> Vec<Lef
     remove_leftovers(scratch, mark)
 }
 
-fn live(answer: Answer) -> Sourced {
-    Sourced { answer, cassette: None, warnings: Vec::new() }
+fn live(answer: Answer) -> ObtainedAnswer {
+    ObtainedAnswer { answer, cassette: None, warnings: Vec::new() }
 }
 
 fn case_cost(cost: ReportedCost) -> CaseCost {

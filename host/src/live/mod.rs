@@ -3,7 +3,10 @@
 pub(crate) mod agent;
 pub(crate) mod cost;
 pub(crate) mod diff;
+pub(crate) mod guard;
 pub(crate) mod interrupt;
 pub(crate) mod journal;
 pub(crate) mod live_run;
+pub(crate) mod resume;
 pub(crate) mod run_lock;
+pub(crate) mod signals;

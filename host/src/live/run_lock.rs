@@ -18,8 +18,9 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::live::cost::Usd;
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
+use eval_model::money::Usd;
 use eval_model::utc::UtcMillis;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -63,6 +64,15 @@ pub(crate) enum RunLockError {
     Malformed { path: PathBuf },
     #[error("the lock `{}` cannot be used", path.display())]
     Io { path: PathBuf, source: io::Error },
+}
+
+impl Advice for RunLockError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Interrupted { .. } => Exit::Interrupted,
+            Self::Held { .. } | Self::Malformed { .. } | Self::Io { .. } => Exit::HarnessError,
+        }
+    }
 }
 
 fn describe(holder: Option<&Holder>) -> String {

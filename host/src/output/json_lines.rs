@@ -26,7 +26,7 @@ enum Line<'a> {
     LoadError(&'a LoadErrorEntry),
     Aggregate(AggregateLine<'a>),
     Record { path: &'a str, seq: u64 },
-    Bundle { path: &'a str },
+    AnswerSet { path: &'a str },
 }
 
 #[derive(Serialize)]
@@ -118,8 +118,8 @@ impl<W: Write> Reporter for JsonLines<W> {
                 Line::Aggregate(AggregateLine::new(task_class, *run_id, report))
             }
             Event::Recorded(recorded) => Line::Record { path: &recorded.path, seq: recorded.seq },
-            Event::Bundled { path } => Line::Bundle { path },
-            Event::RunStarted { .. } | Event::Warning(_) | Event::Answered(_) => return,
+            Event::AnswerSetWritten { path } => Line::AnswerSet { path },
+            Event::RunStarted { .. } | Event::Warning(_) | Event::Notice(_) | Event::Answered(_) => return,
         };
         self.out.line(&serde_json::to_string(&line).expect("names and finite numbers serialise"));
     }

@@ -141,6 +141,7 @@ impl<W: Write> Reporter for People<W> {
                 let line = format!("{} {}", self.paint("33", "warning:"), Message(text));
                 self.line(&line);
             }
+            Event::Notice(text) => self.line(&Message(text).to_string()),
             Event::LoadError(entry) => {
                 self.progress.count_load_error();
                 let field = if entry.field.is_empty() { String::new() } else { format!(" {}:", entry.field) };
@@ -157,9 +158,9 @@ impl<W: Write> Reporter for People<W> {
             }
             Event::Aggregated { task_class, report, .. } => self.summary(task_class, report),
             Event::Recorded(recorded) => self.recorded(recorded),
-            Event::Bundled { path } => {
-                let places = &self.places;
-                self.line(&format!("bundle: {path}\nnext: eval-host merge{places}, with the bundles of all shards"));
+            Event::AnswerSetWritten { path } => {
+                self.line(&format!("answer set: {path}"));
+                self.line(&format!("next: eval-host merge{}, with the answer sets of all shards", self.places));
             }
             Event::Answered(_) => {}
         }

@@ -14,6 +14,8 @@ pub(crate) enum Event<'a> {
     },
     /// Something that a person should know and that changes nothing.
     Warning(&'a str),
+    /// What a run waits for or found before its first case.
+    Notice(&'a str),
     /// Cases and load errors come in the order of the case ids, whatever the concurrency.
     LoadError(&'a LoadErrorEntry),
     CaseFinished(&'a CaseResult<BenchScore>),
@@ -25,8 +27,8 @@ pub(crate) enum Event<'a> {
         report: &'a BenchRunReport,
     },
     Recorded(&'a Recorded),
-    /// A shard's answers were written.
-    Bundled {
+    /// The answers of a shard were written.
+    AnswerSetWritten {
         path: &'a str,
     },
 }

@@ -1,5 +1,11 @@
-//! One run: from its cases to its record.
+//! One run: its cases through the stages ([`cases`]), and from there to its committed record ([`record`]) or, for a shard, to
+//! its answer set ([`answer_set`]). [`live`] is what surrounds that when agents answer and money is spent.
+//!
+//! It prints nothing and names no clock: what happens goes out as an [`event`].
 
-pub(crate) mod evaluation;
+pub(crate) mod answer_set;
+pub(crate) mod cases;
+pub(crate) mod error;
 pub(crate) mod event;
-pub(crate) mod pipeline;
+pub(crate) mod live;
+pub(crate) mod record;

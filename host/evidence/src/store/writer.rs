@@ -20,6 +20,7 @@ use super::started::{self, AnnounceError};
 use crate::chain::{Link, Position, hash_of};
 use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
 use crate::verify::Finding;
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::score::BenchScore;
 use eval_model::utc::UtcMillis;
@@ -90,6 +91,18 @@ pub enum NotCommitted {
     Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl Advice for AppendError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Unknown { .. }
+            | Self::NotCommitted { source: NotCommitted::Broken(_) | NotCommitted::HeadChanged, .. } => {
+                Exit::EvidenceBroken
+            }
+            Self::NotCommitted { .. } => Exit::HarnessError,
+        }
+    }
 }
 
 fn join(findings: &[Finding]) -> String {

@@ -6,9 +6,9 @@ use clap::Args;
 
 use crate::bench::list_task_classes;
 use crate::bench::rubric_build::{BuiltRubric, build_rubric, install_rubric};
+use crate::cli::environment;
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::surroundings;
 use eval_evidence::files::Folder;
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -30,7 +30,7 @@ pub(in crate::cli) struct BuildArgs {
 }
 
 pub(super) fn build(args: &BuildArgs) -> Result<Exit, Failure> {
-    let toolchain = surroundings::toolchain().ok_or_else(|| {
+    let toolchain = environment::toolchain().ok_or_else(|| {
         Failure::new(Exit::HarnessError, "neither CARGO_HOME nor HOME is set, so cargo's folder is unknown")
     })?;
     let root = Folder::open_ambient(&args.bench_root).map_err(|error| {

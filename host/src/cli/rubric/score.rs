@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::bench::{Bench, load_bench};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::{open_bench_root, open_input_root, read_file, surroundings};
+use crate::cli::{environment, open_bench_root, open_input_root, read_file};
 use eval_evidence::files::MOST_FILE_BYTES;
 use eval_model::advice::Exit;
 use eval_model::case::ReadCase;
@@ -62,7 +62,7 @@ pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Failure> {
         Some(path) => (format!("`{}`", path.display()), read_file(path, MOST_COMPONENT_BYTES)?),
         None => (format!("the rubric of `{}`", bench.registration.task_class), bench.rubric.clone()),
     };
-    let rubric = surroundings::sandbox(NonZeroUsize::MIN)?
+    let rubric = environment::sandbox(NonZeroUsize::MIN)?
         .load(&component)
         .map_err(|error| Failure::new(Exit::HarnessError, format!("failed to load {name}")).caused_by(&error))?
         .prepare(bench.registration.limits);

@@ -10,7 +10,7 @@ use crate::bench::golden::{GoldenResult, GoldenTest, golden_tests, run_golden};
 use crate::bench::{Bench, InputRoot, load_bench};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::{open_bench_root, open_input_root, surroundings};
+use crate::cli::{environment, open_bench_root, open_input_root};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 use eval_sandbox::PreparedRubric;
@@ -52,7 +52,7 @@ struct Tally {
 pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Failure> {
     let bench = load_bench(&open_bench_root(&args.bench_root)?, &args.task_class)?;
     let input_root = open_input_root(args.input_root.as_deref())?;
-    let rubric = surroundings::sandbox(NonZeroUsize::MIN)?
+    let rubric = environment::sandbox(NonZeroUsize::MIN)?
         .load(&bench.rubric)
         .map_err(|error| {
             let what = format!("failed to load the rubric of `{}`", args.task_class);

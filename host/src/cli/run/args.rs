@@ -10,8 +10,8 @@ use super::super::concurrency::ConcurrencyArgs;
 use super::super::evidence::TrustArgs;
 use crate::bench::Capture;
 use crate::bench::select::Shard;
-use crate::live::cost::{MOST_DOLLARS, Usd, is_possible_cost};
 use eval_model::ids::TaskClassName;
+use eval_model::money::{MOST_DOLLARS, Usd, is_possible_cost};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RunArgs {
@@ -49,7 +49,7 @@ pub(super) struct SelectionArgs {
     /// At most so many cases, the first in order.
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<NonZeroUsize>,
-    /// Only this part of the selected cases, such as `2/3`: writes a bundle of answers for `eval-host merge` instead of a record.
+    /// Only this part of the selected cases, such as `2/3`: writes an answer set for `eval-host merge` instead of a record.
     #[arg(long, value_name = "I/N")]
     pub(super) shard: Option<Shard>,
     /// Say what would run, with digests and the largest possible cost, and do nothing.

@@ -2,20 +2,22 @@
 
 use serde::Serialize;
 
-use super::super::failure::Failure;
-use super::super::printer::Printer;
-use super::args::LiveArgs;
-use super::session::Session;
-use crate::bench::LoadedCase;
-use crate::live::cost::Usd;
 use eval_model::advice::Exit;
 use eval_model::ids::{CaseId, Digest, TaskClassName};
+use eval_model::money::Usd;
+use eval_model::report::LoadErrorEntry;
+
+use super::args::LiveArgs;
+use crate::bench::{Bench, InputRoot, LoadedCase};
+use crate::cli::failure::Failure;
+use crate::cli::printer::Printer;
+use crate::description::RunDescription;
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Line<'a> {
     PlannedCase { case_id: &'a CaseId, case_digest: Digest, input_digest: Digest },
-    LoadError(&'a eval_model::report::LoadErrorEntry),
+    LoadError(&'a LoadErrorEntry),
     Plan(PlanLine<'a>),
 }
 
@@ -31,12 +33,16 @@ struct PlanLine<'a> {
     largest_possible_cost_usd: f64,
 }
 
-pub(super) fn dry_run(session: &Session<'_>, live: &LiveArgs) -> Result<Exit, Failure> {
-    let bench = session.bench;
+pub(super) fn dry_run(
+    bench: &Bench,
+    description: &RunDescription,
+    input_root: &InputRoot,
+    live: &LiveArgs,
+) -> Result<Exit, Failure> {
     let mut printer = Printer::stdio();
     let (mut cases, mut load_errors) = (0, 0);
-    for name in session.chosen.names() {
-        match bench.read_case(&name, session.input_root) {
+    for name in description.names() {
+        match bench.read_case(&name, input_root) {
             Ok(LoadedCase { read, .. }) => {
                 cases += 1;
                 printer.data(&Line::PlannedCase {
@@ -51,23 +57,23 @@ pub(super) fn dry_run(session: &Session<'_>, live: &LiveArgs) -> Result<Exit, Fa
             }
         }
     }
-    let largest = if live.live { largest_cost(session, live, cases) } else { Usd::ZERO };
-    let task_class = &bench.registration.task_class;
+    let largest = if live.live { largest_cost(bench, live, cases) } else { Usd::ZERO };
+    let task_class = &description.task_class;
     printer.data(&Line::Plan(PlanLine {
         task_class,
         mode: if live.live { "live" } else { "cassette" },
         cases,
         load_errors,
-        rubric_digest: bench.rubric_digest,
-        registration_digest: Digest::of(&bench.registration_bytes),
+        rubric_digest: description.rubric_digest,
+        registration_digest: description.registration_digest,
         largest_possible_cost_usd: largest.dollars(),
     }));
     printer.tell(&format!("{task_class}: {cases} cases would run, at a cost of at most {largest}; nothing was run"));
     printer.finish(if load_errors > 0 { Exit::HarnessError } else { Exit::Ok })
 }
 
-fn largest_cost(session: &Session<'_>, live: &LiveArgs, cases: usize) -> Usd {
-    let per_case = session.bench.registration.sut.as_ref().and_then(|sut| sut.max_cost_usd_per_case);
+fn largest_cost(bench: &Bench, live: &LiveArgs, cases: usize) -> Usd {
+    let per_case = bench.registration.sut.as_ref().and_then(|sut| sut.max_cost_usd_per_case);
     match per_case.and_then(Usd::from_dollars) {
         Some(per_case) => {
             std::iter::repeat_n(per_case, cases).fold(Usd::ZERO, Usd::saturating_add).min(live.max_cost_usd)

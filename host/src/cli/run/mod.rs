@@ -1,71 +1,140 @@
-//! `eval-host run`: load → read and digest → answer → score → admit → aggregate → chain → report.
+//! `eval-host run`: flags to a [`Run`], and what came of it to an exit code.
 
 mod args;
-mod beginning;
 mod dry_run;
+pub(super) mod error;
 mod live;
-mod session;
+mod reporters;
 
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
-pub(super) use args::{OutputArgs, RunArgs};
-pub(super) use session::{Chosen, OpenStore, Session, open_bench};
-
-use super::failure::Failure;
-use super::surroundings;
-use crate::answers::shard::BundleHeader;
-use crate::live::run_lock::RunLockQueue;
-use crate::run::pipeline::{AnswerSource, CassetteSource};
 use eval_evidence::files::Folder;
+use eval_evidence::record::{MOST_RECORD_BYTES, RecordedRun};
+use eval_evidence::verified::VerifiedStore;
 use eval_model::advice::Exit;
+use eval_model::ids::TaskClassName;
+use eval_sandbox::PreparedRubric;
+
+pub(super) use args::{OutputArgs, RunArgs};
+pub(super) use reporters::Reporters;
+
+use self::args::SelectionArgs;
+use self::error::RunCommandError;
+use super::evidence::{self, TrustArgs};
+use super::failure::Failure;
+use super::{LOCK_PATIENCE, Places, environment, open_bench_root, open_input_root, read_file};
+use crate::bench::select::Wanted;
+use crate::bench::{Bench, load_bench};
+use crate::description::RunDescription;
+use crate::live::run_lock::RunLockQueue;
+use crate::run::answer_set::AnswerSetHeader;
+use crate::run::cases::{AnswerSource, CassetteSource, Run};
+use crate::run::live::emit_notes;
 
 #[expect(clippy::needless_pass_by_value, reason = "the arguments end with the command")]
 pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
-    if args.live.live && surroundings::is_ci() && !args.live.allow_live_in_ci {
-        return Err(Failure::new(Exit::UsageOrCap, "--live is refused because the variable CI is set")
-            .hint("replay cassettes, or say that CI may spend money with --allow-live-in-ci"));
+    if args.live.live && environment::is_ci() && !args.live.allow_live_in_ci {
+        return Err(RunCommandError::LiveInCi.into());
     }
     let bench = open_bench(&args.places, &args.task_class)?;
     // As soon as it is certain that there is such a bench: what others spend from here on counts against this run.
     let spends = args.live.live && !args.selection.dry_run;
     let queue = spends.then(|| RunLockQueue::join(&args.places.bench_root, &args.task_class));
-    let input_root = super::open_input_root(args.input_root.as_deref())?;
-    let session = Session {
-        bench: &bench,
-        input_root: &input_root,
-        chosen: session::choose(&bench, &args.selection)?,
-        concurrency: if args.live.live { args.concurrency.agents() } else { args.concurrency.scorers() },
-        now: surroundings::now()?,
-        output: &args.output,
-        places: &args.places,
-    };
-    match queue.transpose() {
-        _ if args.selection.dry_run => dry_run::dry_run(&session, &args.live),
-        Ok(None) => replay(&session, &args),
-        Ok(Some(queue)) => live::run(&session, &args, queue),
-        Err(error) => Err(Failure::from_error(Exit::HarnessError, &error)),
+    let input_root = open_input_root(args.input_root.as_deref())?;
+    let description = describe(&bench, &args.selection)?;
+    match queue.transpose()? {
+        _ if args.selection.dry_run => dry_run::dry_run(&bench, &description, &input_root, &args.live),
+        None => replay(&args, &bench, description, &input_root),
+        Some(queue) => live::run(&args, &bench, description, &input_root, queue),
     }
 }
 
 /// Replays cassettes.
-fn replay(session: &Session<'_>, args: &RunArgs) -> Result<Exit, Failure> {
+fn replay(
+    args: &RunArgs,
+    bench: &Bench,
+    description: RunDescription,
+    input_root: &crate::bench::InputRoot,
+) -> Result<Exit, Failure> {
     let source = cassette_source(args.cassettes.cassettes.as_deref())?;
     let answers = AnswerSource::Cassettes { source, strict: args.cassettes.strict_cassettes };
-    let rubric = session.prepare_rubric()?;
-    if session.chosen.shard.is_some() {
-        let header = BundleHeader::new(session.terms(None), session.now);
-        return Ok(session.bundle(&rubric, answers, header)?);
+    let concurrency = args.concurrency.scorers();
+    let rubric = prepare_rubric(bench, concurrency)?;
+    let started_at = description.started_at;
+    let clock = || environment::now().unwrap_or(started_at);
+    let run = Run { description, bench, input_root, rubric: &rubric, concurrency, clock: &clock };
+    let mut reporters = Reporters::new(&args.output, &args.places);
+    if run.description.shard.is_some() {
+        let header = AnswerSetHeader::new(run.description.clone(), None);
+        let written = run.write_answer_set(&answers, &args.places.out, header, &mut reporters.emit())?;
+        return reporters.finish(written.exit());
     }
-    let store = OpenStore::open(&args.places, args.trust)?;
-    Ok(session.evaluate(&rubric, answers, None, session.now, &store)?)
+    let store = open_store(&args.places, args.trust)?;
+    emit_notes(&store, &mut reporters.emit());
+    let committed = run.commit(&answers, &store, None, &mut reporters.emit())?;
+    reporters.committed(&args.task_class, &committed, &store)
+}
+
+pub(super) fn open_bench(places: &Places, task_class: &TaskClassName) -> Result<Bench, Failure> {
+    Ok(load_bench(&open_bench_root(&places.bench_root)?, task_class)?)
+}
+
+/// Opens the store, and checks it before anything is run.
+pub(super) fn open_store(places: &Places, trust: TrustArgs) -> Result<VerifiedStore, Failure> {
+    let memory = evidence::memory_of(places, trust)?;
+    Ok(VerifiedStore::open(&places.out, memory, LOCK_PATIENCE)?)
+}
+
+/// The rubric of a bench, compiled for so many workers.
+pub(super) fn prepare_rubric(bench: &Bench, workers: NonZeroUsize) -> Result<PreparedRubric, Failure> {
+    let sandbox = environment::sandbox(workers)?;
+    let rubric = sandbox.load(&bench.rubric).map_err(|source| RunCommandError::Rubric {
+        rubric: format!("the rubric of `{}`", bench.registration.task_class),
+        source,
+    })?;
+    Ok(rubric.prepare(bench.registration.limits))
+}
+
+/// The run that the flags ask for.
+fn describe(bench: &Bench, args: &SelectionArgs) -> Result<RunDescription, Failure> {
+    let task_class = &bench.registration.task_class;
+    let wanted = Wanted {
+        patterns: args.cases.clone(),
+        among: args.failing_from.as_deref().map(|path| failing_in(path, task_class)).transpose()?,
+        limit: args.limit.map(NonZeroUsize::get),
+    };
+    let commit = environment::git_commit(bench.folder.path());
+    let description = RunDescription::new(bench, &wanted, args.shard, commit, environment::now()?);
+    if description.names().is_empty() {
+        let (task_class, cases) = (task_class.clone(), bench.folder.path().join("cases"));
+        return Err(RunCommandError::NoneSelected { task_class, cases }.into());
+    }
+    Ok(description)
+}
+
+/// The cases that did not pass in a record.
+fn failing_in(path: &Path, task_class: &TaskClassName) -> Result<BTreeSet<String>, Failure> {
+    let bytes = read_file(path, MOST_RECORD_BYTES)?;
+    let (record, _) =
+        RecordedRun::read(&bytes).map_err(|source| RunCommandError::NotARecord { path: path.to_owned(), source })?;
+    if record.task_class != *task_class {
+        let (found, wanted) = (record.task_class, task_class.clone());
+        return Err(RunCommandError::RecordOfOtherClass { path: path.to_owned(), found, wanted }.into());
+    }
+    let failing = record.report.cases.into_iter().filter(|case| !case.score.fields().passed);
+    Ok(failing.map(|case| case.case_id.as_str().to_owned()).collect())
 }
 
 fn cassette_source(folder: Option<&Path>) -> Result<CassetteSource, Failure> {
     match folder {
         None => Ok(CassetteSource::Default),
-        Some(path) => match Folder::open_ambient(path) {
-            Ok(folder) => Ok(CassetteSource::Folder(folder)),
-            Err(error) => Err(Failure::new(Exit::UsageOrCap, format!("the cassettes' folder {error}"))),
-        },
+        Some(path) => {
+            let opened = Folder::open_ambient(path);
+            Ok(CassetteSource::Folder(
+                opened.map_err(|error| RunCommandError::Folder { what: "the cassettes' folder", error })?,
+            ))
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! cost or what is charged when nobody knows: see [`crate::live::cost`].
 
 mod changes;
+mod command;
 mod family;
 mod mark;
 mod process;
@@ -25,6 +26,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use command::{AgentCommand, AgentFlags, quoted};
 pub(crate) use family::Family;
 pub(crate) use mark::{Marked, RunMark};
 pub(crate) use processes::{GroupIdentity, boot_id, end_group_with_living_leader, end_marked};

@@ -6,8 +6,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::live::cost::{MOST_DOLLARS, is_possible_cost};
 use eval_model::json;
+use eval_model::money::{MOST_DOLLARS, is_possible_cost};
 use eval_model::outcome::{HarnessErrorKind, NoOutput};
 
 /// What an agent says a case cost.

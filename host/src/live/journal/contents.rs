@@ -6,9 +6,9 @@ use std::path::Path;
 use super::{Header, JournalError, Line, SCHEMA_VERSION};
 use crate::answers::StoredAnswer;
 use crate::live::agent::GroupIdentity;
-use crate::live::cost::Usd;
 use eval_model::ids::CaseId;
 use eval_model::json;
+use eval_model::money::Usd;
 
 /// A case that had been started when its process died. What it spent, nobody knows: what it had reserved is charged.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,6 @@
 
 mod contents;
 mod lock;
-mod terms;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -22,16 +21,13 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use contents::JournalContents;
 use lock::JournalLock;
-#[cfg(test)]
-pub(crate) use terms::tests::terms as terms_fixture;
-pub(crate) use terms::{LiveTerms, RunTerms};
 
 use crate::answers::StoredAnswer;
-use crate::bench::select::Shard;
+use crate::description::RunDescription;
 use crate::live::agent::{GroupIdentity, RunMark};
-use crate::live::cost::Usd;
-use eval_model::ids::{CaseId, Digest, TaskClassName};
-use eval_model::utc::UtcMillis;
+use eval_model::advice::{Advice, Exit};
+use eval_model::ids::{CaseId, Digest};
+use eval_model::money::Usd;
 
 const SCHEMA_VERSION: u32 = 1;
 
@@ -39,20 +35,19 @@ const SCHEMA_VERSION: u32 = 1;
 const MOST_BYTES: u64 = 4 << 30;
 
 /// The first line: which run this is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Header {
     schema_version: u32,
-    pub(crate) terms: RunTerms,
+    pub(crate) run: RunDescription,
     pub(crate) mark: RunMark,
-    pub(crate) started_at: UtcMillis,
     /// The marker that announced the run, or its shard, in its store.
     pub(crate) started_marker: Digest,
 }
 
 impl Header {
-    pub(crate) fn new(terms: RunTerms, mark: RunMark, started_at: UtcMillis, started_marker: Digest) -> Self {
-        Self { schema_version: SCHEMA_VERSION, terms, mark, started_at, started_marker }
+    pub(crate) fn new(run: RunDescription, mark: RunMark, started_marker: Digest) -> Self {
+        Self { schema_version: SCHEMA_VERSION, run, mark, started_marker }
     }
 }
 
@@ -85,6 +80,19 @@ pub(crate) enum JournalError {
     Held { path: PathBuf, holder: String },
 }
 
+impl Advice for JournalError {
+    fn exit(&self) -> Exit {
+        Exit::HarnessError
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Held { .. } => Some("wait for its end, or name another store with --out".to_owned()),
+            Self::Io { .. } | Self::Malformed { .. } => None,
+        }
+    }
+}
+
 /// The file of a live run, held by this process: nobody else reads it as if its run were over, or writes to it.
 #[derive(Debug, Clone)]
 pub(crate) struct JournalPlace {
@@ -97,16 +105,11 @@ impl JournalPlace {
     /// Takes the place of a task class's journal in a store, or fails with who has it. Shards have journals of their own.
     ///
     /// Runs from one bench root take turns before they come here. This keeps apart those that have only the store in common.
-    pub(crate) fn hold(
-        store: &Path,
-        task_class: &TaskClassName,
-        shard: Option<Shard>,
-        holder: &str,
-    ) -> Result<Self, JournalError> {
+    pub(crate) fn hold(store: &Path, run: &RunDescription, holder: &str) -> Result<Self, JournalError> {
         let folder = store.join("journals");
         // Nothing but a shard has a dot in its name.
-        let part = shard.map_or_else(String::new, |shard| format!(".shard-{}-of-{}", shard.index(), shard.count()));
-        let path = folder.join(format!("{task_class}{part}.jsonl"));
+        let part = run.shard.map_or_else(String::new, |shard| format!(".shard-{}-of-{}", shard.index(), shard.count()));
+        let path = folder.join(format!("{}{part}.jsonl", run.task_class));
         let failed = |source| JournalError::Io { path: path.clone(), action: "created", source };
         DirBuilder::new().mode(0o700).recursive(true).create(&folder).map_err(failed)?;
         let lock = Arc::new(JournalLock::take(&path, holder)?);

@@ -2,7 +2,8 @@
 
 use super::contents::InFlight;
 use super::*;
-use crate::answers::{Answer, Sourced};
+use crate::answers::{Answer, ObtainedAnswer};
+use crate::description::tests::description;
 use eval_model::contract::{CapturedStream, Meter};
 
 fn place() -> (tempfile::TempDir, JournalPlace) {
@@ -13,12 +14,13 @@ fn place() -> (tempfile::TempDir, JournalPlace) {
 
 fn hold(store: &Path, shard: Option<&str>) -> Result<JournalPlace, JournalError> {
     let shard = shard.map(|shard| shard.parse().expect("a shard"));
-    JournalPlace::hold(store, &"vuln-remediation".parse().expect("a task class"), shard, "process 41")
+    let mut run = description();
+    run.shard = shard;
+    JournalPlace::hold(store, &run, "process 41")
 }
 
 fn header() -> Header {
-    let started_at = "2026-11-16T09:30:00.000Z".parse().expect("a time");
-    Header::new(terms::tests::terms(), RunMark::new().expect("randomness"), started_at, Digest::of(b"marker"))
+    Header::new(description(), RunMark::new().expect("randomness"), Digest::of(b"marker"))
 }
 
 fn id(text: &str) -> CaseId {
@@ -30,7 +32,7 @@ fn usd(dollars: f64) -> Usd {
 }
 
 fn answer(case_id: &str) -> StoredAnswer {
-    let sourced = Sourced {
+    let obtained = ObtainedAnswer {
         answer: Answer {
             output: Ok("{ \"verbatim\":1 }".to_owned()),
             meter: Meter { cost_usd: 0.25, duration_seconds: 1.0 },
@@ -41,7 +43,7 @@ fn answer(case_id: &str) -> StoredAnswer {
         cassette: None,
         warnings: Vec::new(),
     };
-    StoredAnswer::new(&id(case_id), Digest::of(case_id.as_bytes()), &sourced)
+    StoredAnswer::new(&id(case_id), Digest::of(case_id.as_bytes()), &obtained)
 }
 
 fn group(number: i32) -> GroupIdentity {

@@ -5,30 +5,26 @@
 
 use std::fs;
 use std::future::pending;
-use std::io::{self, Write as _};
+use std::io;
 use std::sync::Arc;
 use std::thread;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::failure::Failure;
-use crate::live::interrupt::Interrupt;
-use eval_model::advice::Exit;
+use super::interrupt::Interrupt;
 
 /// Watches for signals until the process ends: Ctrl-C once drains and twice stops; a request to terminate, a terminal that is
-/// gone and Ctrl-\ stop.
-pub(super) fn watch(interrupt: &Arc<Interrupt>) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::new(Exit::HarnessError, "signals cannot be handled").caused_by(&error);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+/// gone and Ctrl-\ stop. `tell` says to whoever sent one what it does.
+pub(crate) fn watch(interrupt: &Arc<Interrupt>, tell: impl Fn(&str) + Send + 'static) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let interrupt = Arc::clone(interrupt);
     let (mut ctrl_c, mut terminate, mut hang_up, mut quit) = {
         let _inside = runtime.enter();
         let ignored = ignored_signals();
-        let listen = |kind: SignalKind| signal(kind).map_err(failed);
-        let unless_ignored = |kind: SignalKind| (!ignored.contains(kind)).then(|| listen(kind)).transpose();
+        let unless_ignored = |kind: SignalKind| (!ignored.contains(kind)).then(|| signal(kind)).transpose();
         (
-            listen(SignalKind::interrupt())?,
-            listen(SignalKind::terminate())?,
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
             unless_ignored(SignalKind::hangup())?,
             unless_ignored(SignalKind::quit())?,
         )
@@ -43,7 +39,7 @@ pub(super) fn watch(interrupt: &Arc<Interrupt>) -> Result<(), Failure> {
                     () = received(&mut quit) => interrupt.stop(),
                     else => return,
                 }
-                tell(&interrupt);
+                tell(words(&interrupt));
             }
         });
     });
@@ -78,14 +74,12 @@ impl IgnoredSignals {
     }
 }
 
-fn tell(interrupt: &Interrupt) {
-    let text = if interrupt.is_stopping() {
+fn words(interrupt: &Interrupt) -> &'static str {
+    if interrupt.is_stopping() {
         "stopping: the running agents are ended"
     } else {
         "draining: no further case starts, the running ones end; press Ctrl-C again to stop now"
-    };
-    // With stderr gone there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "\n{text}");
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,17 +13,18 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use terminal_size::{Width, terminal_size_of};
 
-use super::failure::Failure;
-use crate::bench::rubric_build::{Toolchain, is_meddling};
-use crate::output::Style;
 use eval_evidence::record::GitCommit;
-use eval_model::advice::Exit;
-use eval_model::utc::UtcMillis;
-use eval_sandbox::{Backend, Sandbox, SandboxConfig};
+use eval_model::advice::Advice;
+use eval_model::utc::{UtcMillis, UtcMillisError};
+use eval_sandbox::{Backend, Sandbox, SandboxConfig, SandboxError};
+
+use crate::bench::rubric_build::{Toolchain, changes_a_build};
+use crate::live::agent::quoted;
+use crate::output::Style;
 
 /// The current time. A record's order never depends on it.
-pub(super) fn now() -> Result<UtcMillis, Failure> {
-    UtcMillis::new(Timestamp::now()).map_err(|error| Failure::from_error(Exit::HarnessError, &error))
+pub(super) fn now() -> Result<UtcMillis, EnvironmentError> {
+    UtcMillis::new(Timestamp::now()).map_err(EnvironmentError::Clock)
 }
 
 /// Whether this runs in continuous integration, where nobody is there to be asked.
@@ -36,6 +37,37 @@ pub(super) fn variables(allowed: &[String]) -> BTreeMap<OsString, OsString> {
     allowed.iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect()
 }
 
+/// Where relative paths are looked for from.
+pub(super) fn working_directory() -> Result<PathBuf, EnvironmentError> {
+    env::current_dir().map_err(EnvironmentError::WorkingDirectory)
+}
+
+/// The file of this program.
+pub(super) fn this_program() -> Result<PathBuf, EnvironmentError> {
+    env::current_exe().map_err(EnvironmentError::Program)
+}
+
+/// Tells a person something beside what the reporters tell.
+pub(super) fn tell(text: &str) {
+    // With stderr gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// What this process was started in is not as a program needs it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EnvironmentError {
+    #[error("the working directory is gone")]
+    WorkingDirectory(#[source] io::Error),
+    #[error("eval-host cannot find its own file")]
+    Program(#[source] io::Error),
+    #[error(transparent)]
+    Clock(UtcMillisError),
+    #[error(transparent)]
+    Sandbox(SandboxError),
+}
+
+impl Advice for EnvironmentError {}
+
 /// Where agents' workspaces are made.
 pub(super) fn scratch() -> PathBuf {
     env::temp_dir()
@@ -43,21 +75,11 @@ pub(super) fn scratch() -> PathBuf {
 
 /// The command line of this process, with `--resume`, for a shell.
 pub(super) fn resume_command() -> String {
-    let mut words: Vec<_> = env::args().map(|word| shell_word(&word)).collect();
+    let mut words: Vec<_> = env::args().map(|word| quoted(&word)).collect();
     if !words.iter().any(|word| word == "--resume") {
         words.push("--resume".to_owned());
     }
     words.join(" ")
-}
-
-/// A word that a shell takes as it is.
-pub(super) fn shell_word(word: &str) -> String {
-    let plain = |character: char| character.is_ascii_alphanumeric() || "-_=./:,@%+*".contains(character);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 /// Who runs this: the owner of a store must be the same.
@@ -109,19 +131,19 @@ pub(super) fn cache_dir() -> Option<PathBuf> {
 /// The sandbox of this process, for at most `workers` cases at a time, and never more than there are cores: with more, a case
 /// would lose time of its own to its neighbours. Code that was compiled before is taken from the
 /// user's cache; without a home there is none, and every load compiles.
-pub(super) fn sandbox(workers: NonZeroUsize) -> Result<Sandbox, Failure> {
+pub(super) fn sandbox(workers: NonZeroUsize) -> Result<Sandbox, EnvironmentError> {
     sandbox_with(workers, cache_dir())
 }
 
 /// A sandbox for a verifier, which believes nothing that was compiled before.
-pub(super) fn sandbox_without_cache(workers: NonZeroUsize) -> Result<Sandbox, Failure> {
+pub(super) fn sandbox_without_cache(workers: NonZeroUsize) -> Result<Sandbox, EnvironmentError> {
     sandbox_with(workers, None)
 }
 
-fn sandbox_with(workers: NonZeroUsize, compile_cache: Option<PathBuf>) -> Result<Sandbox, Failure> {
+fn sandbox_with(workers: NonZeroUsize, compile_cache: Option<PathBuf>) -> Result<Sandbox, EnvironmentError> {
     let workers = NonZeroU32::try_from(workers.min(cores())).unwrap_or(NonZeroU32::MAX);
     let config = SandboxConfig { backend: Backend::Native, workers, compile_cache };
-    Sandbox::new(&config).map_err(|error| Failure::from_error(Exit::HarnessError, &error))
+    Sandbox::new(&config).map_err(EnvironmentError::Sandbox)
 }
 
 /// The cargo that builds rubrics.
@@ -130,8 +152,8 @@ pub(super) fn toolchain() -> Option<Toolchain> {
     let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home)?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let variables = env::vars_os().map(|(name, _)| name);
-    let meddling = variables.filter(|name| name.to_str().is_some_and(is_meddling)).collect();
-    Some(Toolchain { cargo, cargo_home, meddling })
+    let cleared_variables = variables.filter(|name| name.to_str().is_some_and(changes_a_build)).collect();
+    Some(Toolchain { cargo, cargo_home, cleared_variables })
 }
 
 /// The commit that the bench's folder is checked out at, if it is in a git repository and git is installed.

@@ -1,29 +1,33 @@
-//! The order of the stages for the cases of a run: open → read and digest → answer → score → admit, on as many threads as
-//! asked, with the results in the order of the case ids whatever the threads do.
+//! The way of one case through a run: read and digest → answer → judge, on as many threads as asked, with the results in the
+//! order of the case ids whatever the threads do.
 //!
-//! It prints nothing and names neither the clock nor the sandbox: time comes in as a date, the rubric as a [`RubricRunner`],
-//! and all that happened goes out as events. One case is in memory per thread; what is kept of it is its result.
+//! It prints nothing and names neither the clock nor the sandbox: time comes in as a function, the rubric as a
+//! [`RubricRunner`], and all that happened goes out as events. One case is in memory per thread; what is kept of it is its result.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroUsize;
 
 use jiff::civil::Date;
 
 use eval_evidence::files::Folder;
-use eval_evidence::store::{Intake, KeepObjectError};
+use eval_evidence::store::Intake;
 use eval_model::case::ReadCase;
-use eval_model::contract::{RubricRunner, RunnerError};
+use eval_model::contract::RubricRunner;
 use eval_model::ids::{CaseId, Digest};
 use eval_model::judge::{Judgement, judge, streams_object};
 use eval_model::outcome::NoOutput;
 use eval_model::report::{CaseResult, FinishedCase, LoadErrorEntry};
+use eval_model::utc::UtcMillis;
 use eval_model::workers::in_order;
 
+use super::error::RunError;
 use super::event::Event;
 use crate::answers::{
-    Answer, Cassette, CassetteError, CassetteKind, CassetteOrigin, Sourced, StoredAnswer, SutName, read_cassette,
+    Answer, Cassette, CassetteError, CassetteKind, CassetteOrigin, ObtainedAnswer, StoredAnswer, SutName, read_cassette,
 };
 use crate::bench::{Bench, InputRoot, LoadedCase};
+use crate::description::RunDescription;
 use crate::live::live_run::{LiveRun, LiveRunError};
 
 /// Days after which a case should be looked at again.
@@ -51,18 +55,25 @@ pub(crate) enum AnswerSource<'a> {
     Stored(&'a BTreeMap<CaseId, StoredAnswer>),
 }
 
-/// What a run does.
-#[derive(Debug)]
-pub(crate) struct Plan<'a> {
+/// A run that is ready to take its cases through the stages.
+#[derive(Clone)]
+pub(crate) struct Run<'a> {
+    pub(crate) description: RunDescription,
     pub(crate) bench: &'a Bench,
-    /// The selected names below `cases/`, sorted.
-    pub(crate) names: Vec<String>,
     pub(crate) input_root: &'a InputRoot,
-    pub(crate) answers: AnswerSource<'a>,
-    /// Whether the answers are told as events, for somebody who keeps them.
-    pub(crate) tell_answers: bool,
+    pub(crate) rubric: &'a dyn RubricRunner,
+    /// How many cases are worked on at once.
     pub(crate) concurrency: NonZeroUsize,
-    pub(crate) today: Date,
+    pub(crate) clock: &'a (dyn Fn() -> UtcMillis + Sync),
+}
+
+impl fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("description", &self.description)
+            .field("concurrency", &self.concurrency)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What the record says of a case besides its result.
@@ -96,36 +107,27 @@ struct CaseEnd {
     reminders: Vec<String>,
 }
 
-/// Why the cases of a run were not all taken to their ends.
-#[derive(Debug)]
-pub(crate) enum RunCasesError {
-    /// Evidence cannot be kept: without evidence there is no result.
-    Keep(KeepObjectError),
-    Live(LiveRunError),
-    /// A case could not be scored here: what this machine lacks is no fault of the case.
-    Runner {
-        case_id: CaseId,
-        error: RunnerError,
-    },
-}
-
-/// Runs every selected case. What a record names is kept in `objects`, if there is a record to be.
-pub(crate) fn run_cases(
-    plan: &Plan<'_>,
-    runner: &dyn RubricRunner,
-    objects: Option<&Intake<'_>>,
-    emit: &mut dyn FnMut(&Event<'_>),
-) -> Result<CasesDone, RunCasesError> {
-    let worker = CaseWorker { plan, runner, objects };
-    let mut done = CasesDone::default();
-    let run = |index, name: &String| worker.run(index, name);
-    in_order(plan.concurrency, &plan.names, run, is_worse, |end| done.take(end, emit))?;
-    Ok(done)
+impl Run<'_> {
+    /// Takes every case of the run to its end. What a record names is kept in `objects`, if there is a record to be.
+    pub(super) fn cases(
+        &self,
+        answers: &AnswerSource<'_>,
+        objects: Option<&Intake<'_>>,
+        emit: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<CasesDone, RunError> {
+        let names = self.description.names();
+        emit(&Event::RunStarted { task_class: &self.description.task_class, selected: names.len() });
+        let worker = CaseWorker { run: self, answers, objects, today: (self.clock)().date() };
+        let mut done = CasesDone::default();
+        let work = |place, name: &String| worker.run(place, name);
+        in_order(self.concurrency, &names, work, is_worse, |end| done.take(end, emit))?;
+        Ok(done)
+    }
 }
 
 /// The first failure is told, unless it is an interruption: a worker that finds the run broken says that it was interrupted.
-fn is_worse(_: &RunCasesError, first: &RunCasesError) -> bool {
-    matches!(first, RunCasesError::Live(LiveRunError::Interrupted))
+fn is_worse(_: &RunError, first: &RunError) -> bool {
+    matches!(first, RunError::Live(LiveRunError::Interrupted))
 }
 
 impl CasesDone {
@@ -154,85 +156,97 @@ impl CasesDone {
 /// Why a case has no answer that could be scored, not even a fault.
 enum NoAnswer {
     NotLoaded(LoadErrorEntry),
-    Live(LiveRunError),
+    Failed(RunError),
 }
 
 /// What a thread needs to take cases through the stages.
 struct CaseWorker<'a> {
-    plan: &'a Plan<'a>,
-    runner: &'a dyn RubricRunner,
+    run: &'a Run<'a>,
+    answers: &'a AnswerSource<'a>,
     objects: Option<&'a Intake<'a>>,
+    today: Date,
 }
 
 impl CaseWorker<'_> {
-    fn run(&self, index: usize, name: &str) -> Result<CaseEnd, RunCasesError> {
-        let _turn = match &self.plan.answers {
-            AnswerSource::Live(live_run) => Some(live_run.turn(index)),
+    /// Takes the case with this place in the order of the run to its end.
+    fn run(&self, place: usize, name: &str) -> Result<CaseEnd, RunError> {
+        let _turn = match self.answers {
+            AnswerSource::Live(live_run) => Some(live_run.turn(place)),
             AnswerSource::Cassettes { .. } | AnswerSource::Stored(_) => None,
         };
         let not_loaded = |entry| CaseEnd { end: Err(entry), answer: None, warnings: Vec::new(), reminders: Vec::new() };
-        let case = match self.plan.bench.read_case(name, self.plan.input_root) {
+        let case = match self.run.bench.read_case(name, self.run.input_root) {
             Ok(case) => case,
             Err(entry) => return Ok(not_loaded(entry)),
         };
-        let sourced = match self.answer(index, &case) {
-            Ok(sourced) => sourced,
+        let obtained = match self.answer(place, &case) {
+            Ok(obtained) => obtained,
             Err(NoAnswer::NotLoaded(entry)) => return Ok(not_loaded(entry)),
-            Err(NoAnswer::Live(error)) => return Err(RunCasesError::Live(error)),
+            Err(NoAnswer::Failed(error)) => return Err(error),
         };
         let read = &case.read;
-        let tell = self.plan.tell_answers;
-        let answer = tell.then(|| StoredAnswer::new(&read.case.case_id, read.case_digest, &sourced));
+        let is_part = self.run.description.shard.is_some();
+        let answer = is_part.then(|| StoredAnswer::new(&read.case.case_id, read.case_digest, &obtained));
         self.keep_case(read)?;
-        let finished = self.judge(read, &sourced)?;
-        let output = sourced.answer.output.as_ref().ok();
+        let finished = self.judge(read, &obtained)?;
+        let output = obtained.answer.output.as_ref().ok();
         let evidence = CaseEvidence {
             case_digest: read.case_digest,
-            cassette_digest: sourced.cassette.as_ref().map(|cassette| cassette.digest),
+            cassette_digest: obtained.cassette.as_ref().map(|cassette| cassette.digest),
             output_digest: output.map(|json| self.keep(json.as_bytes())).transpose()?,
-            budget_usd: sourced.answer.budget_usd,
-            answered_by: sourced.cassette.map(|cassette| (cassette.sut, cassette.kind)),
+            budget_usd: obtained.answer.budget_usd,
+            answered_by: obtained.cassette.map(|cassette| (cassette.sut, cassette.kind)),
         };
-        let reminders = validation_reminder(&case, self.plan.today).into_iter().collect();
-        Ok(CaseEnd { end: Ok((finished, evidence)), answer, warnings: sourced.warnings, reminders })
+        let reminders = validation_reminder(&case, self.today).into_iter().collect();
+        Ok(CaseEnd { end: Ok((finished, evidence)), answer, warnings: obtained.warnings, reminders })
     }
 
-    fn keep_case(&self, case: &ReadCase) -> Result<(), RunCasesError> {
+    fn keep_case(&self, case: &ReadCase) -> Result<(), RunError> {
         for bytes in case.files.values() {
             self.keep(bytes)?;
         }
         self.keep(&case.manifest).map(drop)
     }
 
-    fn keep(&self, bytes: &[u8]) -> Result<Digest, RunCasesError> {
+    fn keep(&self, bytes: &[u8]) -> Result<Digest, RunError> {
         match self.objects {
-            Some(objects) => objects.keep(bytes).map_err(RunCasesError::Keep),
+            Some(objects) => objects.keep(bytes).map_err(RunError::Keep),
             None => Ok(Digest::of(bytes)),
         }
     }
 
-    fn answer(&self, index: usize, case: &LoadedCase) -> Result<Sourced, NoAnswer> {
-        match &self.plan.answers {
+    fn answer(&self, place: usize, case: &LoadedCase) -> Result<ObtainedAnswer, NoAnswer> {
+        match self.answers {
             AnswerSource::Cassettes { source, strict } => {
                 self.replay(source, *strict, case).map_err(NoAnswer::NotLoaded)
             }
-            AnswerSource::Live(run) => run.answer(index, &case.read).map_err(NoAnswer::Live),
-            AnswerSource::Stored(answers) => {
-                let case_id = &case.read.case.case_id;
-                let stored = answers.get(case_id).cloned();
-                let missing = || {
-                    self.plan.bench.load_error_entry(
-                        case_id.as_str(),
-                        String::new(),
-                        "no bundle has an answer for it".to_owned(),
-                    )
-                };
-                stored.map(StoredAnswer::into_sourced).ok_or_else(|| NoAnswer::NotLoaded(missing()))
+            AnswerSource::Live(live_run) => {
+                live_run.answer(place, &case.read).map_err(|error| NoAnswer::Failed(RunError::Live(error)))
+            }
+            AnswerSource::Stored(answers) => self.stored(answers, &case.read),
+        }
+    }
+
+    /// The answer that a shard gave, which must be to the files that the case has.
+    fn stored(&self, answers: &BTreeMap<CaseId, StoredAnswer>, case: &ReadCase) -> Result<ObtainedAnswer, NoAnswer> {
+        let case_id = &case.case.case_id;
+        match answers.get(case_id) {
+            Some(stored) if stored.case_digest == case.case_digest => Ok(stored.clone().into_obtained()),
+            Some(_) => Err(NoAnswer::Failed(RunError::AnswersOtherFiles { case_id: case_id.clone() })),
+            None => {
+                let message = "no answer set has an answer to it".to_owned();
+                let entry = self.run.bench.load_error_entry(case_id.as_str(), String::new(), message);
+                Err(NoAnswer::NotLoaded(entry))
             }
         }
     }
 
-    fn replay(&self, source: &CassetteSource, strict: bool, case: &LoadedCase) -> Result<Sourced, LoadErrorEntry> {
+    fn replay(
+        &self,
+        source: &CassetteSource,
+        strict: bool,
+        case: &LoadedCase,
+    ) -> Result<ObtainedAnswer, LoadErrorEntry> {
         let name = case.read.case.case_id.as_str();
         let (read, pin) = match (source, &case.file.cassette) {
             (CassetteSource::Folder(cassettes), _) => (read_cassette(cassettes, &format!("{name}.json")), None),
@@ -243,40 +257,40 @@ impl CaseWorker<'_> {
             Ok(cassette) => Ok(check_cassette(cassette, pin, strict, &case.read)),
             Err(CassetteError::File(error)) if error.is_missing() => {
                 let answer = Answer::none(NoOutput::CassetteMissing);
-                Ok(Sourced { answer, cassette: None, warnings: Vec::new() })
+                Ok(ObtainedAnswer { answer, cassette: None, warnings: Vec::new() })
             }
-            Err(CassetteError::File(error)) => Err(self.plan.bench.load_error(name, &error)),
+            Err(CassetteError::File(error)) => Err(self.run.bench.load_error(name, &error)),
             Err(CassetteError::Malformed { file_name, message }) => {
-                Err(self.plan.bench.load_error_entry(name, file_name, message))
+                Err(self.run.bench.load_error_entry(name, file_name, message))
             }
         }
     }
 
-    fn judge(&self, case: &ReadCase, sourced: &Sourced) -> Result<FinishedCase, RunCasesError> {
-        let meter = sourced.answer.meter;
-        let judged = match &sourced.answer.output {
+    fn judge(&self, case: &ReadCase, obtained: &ObtainedAnswer) -> Result<FinishedCase, RunError> {
+        let meter = obtained.answer.meter;
+        let judged = match &obtained.answer.output {
             Ok(output_json) => {
-                let block = &self.plan.bench.registration.standards.block_modes;
-                let failed = |error| RunCasesError::Runner { case_id: case.case.case_id.clone(), error };
-                judge(self.runner, case, output_json, meter, block).map_err(failed)?
+                let block = &self.run.bench.registration.standards.block_modes;
+                let failed = |error| RunError::Runner { case_id: case.case.case_id.clone(), error };
+                judge(self.run.rubric, case, output_json, meter, block).map_err(failed)?
             }
             Err(reason) => Judgement::without_output(reason.clone(), meter),
         };
         let keep = |log: Option<Vec<u8>>| log.map(|log| self.keep(&log)).transpose();
         // What a cassette cost was paid when it was made.
         let (spent_usd, recorded_usd) =
-            if sourced.cassette.is_some() { (0.0, meter.cost_usd) } else { (meter.cost_usd, 0.0) };
+            if obtained.cassette.is_some() { (0.0, meter.cost_usd) } else { (meter.cost_usd, 0.0) };
         Ok(FinishedCase {
             result: CaseResult {
                 case_id: case.case.case_id.clone(),
                 outcome: judged.outcome(),
                 logs_digest: keep(judged.log_object())?,
                 // A replay cannot make an agent's words again, so they are an object of their own.
-                agent_log_digest: keep(streams_object(&[("stderr", &sourced.answer.stderr)]))?,
+                agent_log_digest: keep(streams_object(&[("stderr", &obtained.answer.stderr)]))?,
                 score: judged.score,
                 fuel_used: judged.fuel_used,
                 peak_memory_bytes: judged.peak_memory_bytes,
-                cost_is_estimate: sourced.answer.cost_is_estimate,
+                cost_is_estimate: obtained.answer.cost_is_estimate,
             },
             spent_usd,
             recorded_usd,
@@ -285,7 +299,7 @@ impl CaseWorker<'_> {
 }
 
 /// A cassette made for other input, or with other bytes than its pin says, is a warning; strictly, it is a fault.
-fn check_cassette(cassette: Cassette, pin: Option<Digest>, strict: bool, case: &ReadCase) -> Sourced {
+fn check_cassette(cassette: Cassette, pin: Option<Digest>, strict: bool, case: &ReadCase) -> ObtainedAnswer {
     let case_id = &case.case.case_id;
     let mut warnings = Vec::new();
     if cassette.input_digest != case.input_digest {
@@ -298,7 +312,7 @@ fn check_cassette(cassette: Cassette, pin: Option<Digest>, strict: bool, case: &
     if strict && !warnings.is_empty() {
         answer.output = Err(NoOutput::CassetteStale);
     }
-    Sourced { answer, cassette: Some(CassetteOrigin { digest, sut, kind }), warnings }
+    ObtainedAnswer { answer, cassette: Some(CassetteOrigin { digest, sut, kind }), warnings }
 }
 
 fn validation_reminder(case: &LoadedCase, today: Date) -> Option<String> {

@@ -5,52 +5,42 @@
 //! between fork and exec. The guard knows its host by a pipe that nobody else holds, and the agents by their host's mark: it
 //! never ends anything of a host that has resumed the run meanwhile.
 
-use std::env;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use clap::Args;
 use rustix::process::Pid;
 
-use super::failure::Failure;
-use crate::live::agent::{Marked, RunMark, end_marked};
-use eval_model::advice::Exit;
+use super::agent::{Marked, RunMark, end_marked};
 
-/// The name of the command, which is not for people.
-pub(super) const COMMAND: &str = "guard-agents";
+/// The name of the command that a guard runs, which is not for people.
+pub(crate) const COMMAND: &str = "guard-agents";
 
-#[derive(Debug, Args)]
-pub(super) struct GuardArgs {
-    /// The mark of the host.
-    #[arg(value_parser = |text: &str| RunMark::try_from(text.to_owned()))]
-    host: RunMark,
-}
-
-/// Waits until the host is gone, and ends its agents.
-pub(super) fn guard(args: &GuardArgs) -> Result<Exit, Failure> {
+/// Waits until the host is gone, which closes `host_is_alive`, and ends its agents.
+pub(crate) fn guard(mut host_is_alive: impl Read, host: &RunMark) {
     // Nothing is ever written to the pipe. That it cannot be read any more says the same as its end.
-    let _ = io::copy(&mut io::stdin(), &mut io::sink());
-    end_marked(Marked::Host(&args.host));
-    Ok(Exit::Ok)
+    let _ = io::copy(&mut host_is_alive, &mut io::sink());
+    end_marked(Marked::Host(host));
 }
 
 /// The guard of this process. It is let go, and waited for, when this is dropped.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(crate) struct Guard {
     child: Child,
 }
 
 impl Guard {
-    pub(super) fn start(host: &RunMark) -> io::Result<Self> {
-        let mut command = Command::new(env::current_exe()?);
+    /// Starts the guard of what is marked with `host`; `program` is this program.
+    pub(crate) fn start(program: &Path, host: &RunMark) -> io::Result<Self> {
+        let mut command = Command::new(program);
         command.args([COMMAND, &host.to_string()]).env_clear().current_dir("/");
         // In a group of its own, so that Ctrl-C is for the host to handle.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         Ok(Self { child: command.spawn()? })
     }
 
-    pub(super) fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 }

@@ -1,0 +1,232 @@
+//! A store that was checked before anything is added to it: a broken chain is never continued, and what is added is remembered
+//! outside of the store.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use eval_model::advice::{Advice, Exit};
+use eval_model::ids::{Digest, TaskClassName};
+use eval_model::utc::UtcMillis;
+
+use crate::chain::{Heads, Link, StoreId};
+use crate::record::RecordedRun;
+use crate::store::{AnnounceError, Evidence as _, FileError, FinishError, OpenStoreError, Receipt, StoreWriter};
+use crate::verify::{
+    Checks, FirstUse, LastSeenError, LastSeenFile, Note, State, Verification, VerifyError, verify_store,
+};
+
+/// What is remembered of a store outside of it, and whether it need be.
+#[derive(Debug)]
+pub struct StoreMemory {
+    /// `None` where there is no place for it.
+    pub last_seen: Option<LastSeenFile>,
+    pub first_use: FirstUse,
+    /// Whoever asks: the owner of the store must be the same.
+    pub user: u32,
+}
+
+impl StoreMemory {
+    pub fn checks(&self) -> Checks<'_> {
+        Checks { last_seen: self.last_seen.as_ref(), first_use: self.first_use, user: self.user }
+    }
+
+    /// Whether the store was seen before, so that its absence is a finding.
+    pub fn has_seen_it(&self) -> bool {
+        self.last_seen.as_ref().is_some_and(|last_seen| last_seen.path().exists())
+    }
+
+    /// Remembers what was verified, up to these heads.
+    pub fn advance(&self, verification: &Verification, heads: &Heads) -> Result<(), RememberError> {
+        self.remember(verification.store_id, heads, &verification.started_counts())
+    }
+
+    fn remember(
+        &self,
+        store_id: StoreId,
+        heads: &Heads,
+        started: &BTreeMap<TaskClassName, u64>,
+    ) -> Result<(), RememberError> {
+        match &self.last_seen {
+            Some(last_seen) => last_seen.advance(store_id, heads, started).map_err(RememberError),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The store is as it should be, and what was seen of it could not be written down.
+#[derive(Debug, thiserror::Error)]
+#[error("eval-host could not remember what it saw of the store")]
+pub struct RememberError(#[source] LastSeenError);
+
+impl Advice for RememberError {
+    fn exit(&self) -> Exit {
+        Exit::EvidenceBroken
+    }
+}
+
+/// Why a store cannot be appended to.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenVerifiedError {
+    #[error("the store `{}` cannot be used", path.display())]
+    Open {
+        path: PathBuf,
+        #[source]
+        source: OpenStoreError,
+    },
+    #[error("the record that a crash left unfinished in `{}` cannot be finished", path.display())]
+    Finish {
+        path: PathBuf,
+        #[source]
+        source: Box<FinishError>,
+    },
+    #[error("the store `{}` cannot be read", path.display())]
+    Verify {
+        path: PathBuf,
+        #[source]
+        source: VerifyError,
+    },
+    #[error("the evidence in `{}` is {state}: {}", path.display(), findings.join("; "))]
+    Broken { path: PathBuf, state: State, findings: Vec<String> },
+}
+
+impl Advice for OpenVerifiedError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Broken { .. } => Exit::EvidenceBroken,
+            Self::Open { .. } | Self::Finish { .. } | Self::Verify { .. } => Exit::HarnessError,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Broken { .. } => {
+                Some("keep the store as it is for whoever investigates; start another with --out".to_owned())
+            }
+            Self::Open { .. } | Self::Finish { .. } | Self::Verify { .. } => None,
+        }
+    }
+}
+
+/// Why a live run was not announced.
+#[derive(Debug, thiserror::Error)]
+pub enum AnnounceRunError {
+    #[error("eval-host could not announce the run in the store")]
+    Write(#[source] AnnounceError),
+    #[error("eval-host could not read the announcements of earlier runs")]
+    Read(#[source] FileError),
+    #[error(transparent)]
+    Remember(RememberError),
+    #[error("the marker `{marker}`, which announced one of the shards in this store, is gone")]
+    ShardGone { marker: Digest },
+}
+
+impl Advice for AnnounceRunError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Write(_) | Self::Read(_) => Exit::HarnessError,
+            Self::Remember(error) => error.exit(),
+            Self::ShardGone { .. } => Exit::EvidenceBroken,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::ShardGone { .. } => Some("`eval-host verify` says what is wrong".to_owned()),
+            Self::Write(_) | Self::Read(_) | Self::Remember(_) => None,
+        }
+    }
+}
+
+/// A store that was verified and can be appended to.
+#[derive(Debug)]
+pub struct VerifiedStore {
+    writer: StoreWriter,
+    verification: Verification,
+    memory: StoreMemory,
+}
+
+impl VerifiedStore {
+    /// Opens the store, which is made if there is none, finishes what a crash left in it, and verifies it.
+    pub fn open(path: &Path, memory: StoreMemory, patience: Duration) -> Result<Self, OpenVerifiedError> {
+        let at = || path.to_owned();
+        let writer = StoreWriter::open(path, memory.user, patience)
+            .map_err(|source| OpenVerifiedError::Open { path: at(), source })?;
+        writer.finish().map_err(|source| OpenVerifiedError::Finish { path: at(), source: Box::new(source) })?;
+        let verification = verify_store(writer.reader(), memory.checks(), &mut |_, _| {})
+            .map_err(|source| OpenVerifiedError::Verify { path: at(), source })?;
+        if verification.is_sound() {
+            return Ok(Self { writer, verification, memory });
+        }
+        let findings = verification.findings.iter().map(ToString::to_string).collect();
+        Err(OpenVerifiedError::Broken { path: at(), state: verification.state(), findings })
+    }
+
+    pub fn writer(&self) -> &StoreWriter {
+        &self.writer
+    }
+
+    pub fn verification(&self) -> &Verification {
+        &self.verification
+    }
+
+    pub fn id(&self) -> StoreId {
+        self.verification.store_id
+    }
+
+    /// What is worth knowing before a run continues the store. One without records has nothing to tell.
+    pub fn notes(&self) -> &[Note] {
+        if self.verification.links.is_empty() { &[] } else { &self.verification.notes }
+    }
+
+    /// Says before the first case that a live run begins, so that nobody can report only the best of ten. It is remembered
+    /// outside of the store at once, so that nobody can take it back either. `shards` are the announcements of the shards
+    /// that the run is put together from.
+    pub fn announce(
+        &self,
+        task_class: &TaskClassName,
+        started_at: UtcMillis,
+        cases: u64,
+        shards: &[Digest],
+    ) -> Result<Digest, AnnounceRunError> {
+        let marker = self.writer.announce(task_class, started_at, cases, shards).map_err(AnnounceRunError::Write)?;
+        // Counted again: another run may have been announced since the store was verified.
+        let (markers, _) = self.writer.reader().started().map_err(AnnounceRunError::Read)?;
+        let mut started = BTreeMap::new();
+        for other in markers {
+            *started.entry(other.marker.task_class).or_default() += 1;
+        }
+        let heads = self.verification.heads();
+        self.memory.remember(self.id(), heads, &started).map_err(AnnounceRunError::Remember)?;
+        Ok(marker)
+    }
+
+    /// Fails unless every one of these announcements is in this store: none is ever removed.
+    pub fn require_announced(&self, announced: &[Digest]) -> Result<(), AnnounceRunError> {
+        let (markers, _) = self.writer.reader().started().map_err(AnnounceRunError::Read)?;
+        match announced.iter().find(|ours| markers.iter().all(|started| started.digest != **ours)) {
+            None => Ok(()),
+            Some(gone) => Err(AnnounceRunError::ShardGone { marker: *gone }),
+        }
+    }
+
+    /// Whether no record names this announcement of a run.
+    pub fn is_unfinished(&self, marker: Digest) -> bool {
+        self.verification.unfinished.iter().any(|started| started.digest == marker)
+    }
+
+    /// The record of the run that was announced so.
+    pub fn record_of_run(&self, task_class: &TaskClassName, marker: Digest) -> Option<RecordedRun> {
+        let of_class = self.verification.links.iter().rev().filter(|((class, _), _)| class == task_class);
+        let read = |link: &Link| self.writer.reader().record(link.file_name().as_str()).ok();
+        let mut records = of_class.filter_map(|(_, link)| RecordedRun::read(&read(link)?).ok());
+        records.find(|(record, _)| record.started_marker == Some(marker)).map(|(record, _)| record)
+    }
+
+    /// Remembers the record that was just committed as the newest one.
+    pub fn remember(&self, receipt: &Receipt) -> Result<(), RememberError> {
+        let mut heads = self.verification.heads().clone();
+        heads.set(receipt.link.position.task_class.clone(), receipt.link.head());
+        self.memory.advance(&self.verification, &heads)
+    }
+}

@@ -1,0 +1,195 @@
+//! Where a live run begins: anew, or where an earlier one was interrupted.
+//!
+//! Nothing of an earlier run is left running before another begins, and nothing that was paid for is lost: a run that is not
+//! continued keeps its journal under another name. What was spent is counted once, whoever wrote it down.
+
+use std::path::Path;
+
+use eval_evidence::record::RecordedRun;
+use eval_evidence::verified::{AnnounceRunError, VerifiedStore};
+use eval_model::advice::{Advice, Exit};
+use eval_model::ids::{Digest, TaskClassName};
+use eval_model::money::Usd;
+use eval_model::utc::UtcMillis;
+
+use super::agent::{Leftover, RunMark, boot_id};
+use super::journal::{Header, Journal, JournalContents, JournalError, JournalPlace};
+use super::live_run::end_orphans;
+use crate::description::RunDescription;
+
+/// Whether a run goes on with an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resume {
+    Earlier,
+    Nothing,
+}
+
+/// Why a live run does not begin.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BeginError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("the marker `{marker}`, which announced the run of {started_at}, is gone")]
+    MarkerGone { marker: Digest, started_at: UtcMillis },
+    #[error("there is no run of `{task_class}` to resume")]
+    NothingToResume { task_class: TaskClassName },
+    #[error("the run of {started_at} cannot be resumed as this one: {}", differences.join("; "))]
+    OtherRun { started_at: UtcMillis, differences: Vec<String> },
+    #[error("no random number for the run")]
+    Mark(#[source] getrandom::Error),
+    #[error(transparent)]
+    Announce(#[from] AnnounceRunError),
+}
+
+impl Advice for BeginError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Journal(error) => error.exit(),
+            Self::MarkerGone { .. } => Exit::EvidenceBroken,
+            Self::NothingToResume { .. } | Self::OtherRun { .. } => Exit::UsageOrCap,
+            Self::Mark(_) => Exit::HarnessError,
+            Self::Announce(error) => error.exit(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Journal(error) => error.hint(),
+            Self::MarkerGone { .. } => Some("`eval-host verify` says what is wrong".to_owned()),
+            Self::NothingToResume { .. } => Some("leave out --resume to start one".to_owned()),
+            Self::OtherRun { .. } => {
+                let hint = "resume with the flags and the bench of that run, or leave out --resume to start another";
+                Some(hint.to_owned())
+            }
+            Self::Mark(_) => None,
+            Self::Announce(error) => error.hint(),
+        }
+    }
+}
+
+/// What an earlier run left behind.
+pub(crate) enum Found {
+    Nothing,
+    Unfinished(Box<JournalContents>),
+    /// Its record is there, or its shard was merged; its process died before it could put its journal away.
+    Complete {
+        started_at: UtcMillis,
+        /// `None` for a shard, whose record is that of the whole.
+        record: Option<Box<RecordedRun>>,
+    },
+}
+
+/// Looks for an earlier run, and ends whatever of it is left. `say` tells a person what could not be removed.
+pub(crate) fn look(
+    place: &JournalPlace,
+    store: &VerifiedStore,
+    scratch: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<Found, BeginError> {
+    let Some(found) = place.read()? else { return Ok(Found::Nothing) };
+    for Leftover { path, error } in end_orphans(&found, scratch) {
+        // It is in nobody's way: every case gets a folder of its own.
+        let path = path.display();
+        say(&format!(
+            "warning: `{path}`, which an earlier run left behind, cannot be removed ({error}): remove it by hand"
+        ));
+    }
+    let Header { run, started_marker, .. } = &found.header;
+    // A process may die between its commit and the end of its journal: nothing may be chained twice.
+    if store.is_unfinished(*started_marker) {
+        return Ok(Found::Unfinished(Box::new(found)));
+    }
+    let record = store.record_of_run(&run.task_class, *started_marker);
+    if record.is_none() && run.shard.is_none() {
+        return Err(BeginError::MarkerGone { marker: *started_marker, started_at: run.started_at });
+    }
+    place.remove()?;
+    Ok(Found::Complete { started_at: run.started_at, record: record.map(Box::new) })
+}
+
+/// How a run will begin, once it is known that it may.
+pub(crate) enum RunStart {
+    Anew { abandoned: Option<Box<JournalContents>> },
+    Resumed(Box<JournalContents>),
+}
+
+/// A journal that is ready to be written.
+pub(crate) struct StartedRun {
+    pub(crate) journal: Journal,
+    pub(crate) header: Header,
+    pub(crate) earlier: Option<JournalContents>,
+}
+
+impl RunStart {
+    pub(crate) fn new(found: Found, resume: Resume, run: &RunDescription) -> Result<Self, BeginError> {
+        match (found, resume) {
+            (Found::Unfinished(earlier), Resume::Earlier) => {
+                check_same_run(&earlier.header.run, run)?;
+                Ok(Self::Resumed(earlier))
+            }
+            (Found::Unfinished(abandoned), Resume::Nothing) => Ok(Self::Anew { abandoned: Some(abandoned) }),
+            (Found::Nothing | Found::Complete { .. }, Resume::Nothing) => Ok(Self::Anew { abandoned: None }),
+            (Found::Nothing | Found::Complete { .. }, Resume::Earlier) => {
+                Err(BeginError::NothingToResume { task_class: run.task_class.clone() })
+            }
+        }
+    }
+
+    /// What the run has been charged already.
+    pub(crate) fn charges(&self) -> Vec<Usd> {
+        match self {
+            Self::Anew { .. } => Vec::new(),
+            Self::Resumed(earlier) => earlier.charged(),
+        }
+    }
+
+    /// Begins. From here on there is something to resume, and the journal's place is held as long as the journal is.
+    #[expect(clippy::needless_pass_by_value, reason = "whoever keeps the place keeps others from it")]
+    pub(crate) fn begin(
+        self,
+        run: &RunDescription,
+        place: JournalPlace,
+        store: &VerifiedStore,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<StartedRun, BeginError> {
+        match self {
+            Self::Resumed(earlier) => {
+                let journal = place.go_on(&earlier, boot_id())?;
+                Ok(StartedRun { journal, header: earlier.header.clone(), earlier: Some(*earlier) })
+            }
+            Self::Anew { abandoned } => {
+                if let Some(found) = abandoned {
+                    let aside = place.set_aside(&found.header.run.started_at.basic())?;
+                    say(&told_abandoned(&found, &aside));
+                }
+                start(run, &place, store)
+            }
+        }
+    }
+}
+
+fn start(run: &RunDescription, place: &JournalPlace, store: &VerifiedStore) -> Result<StartedRun, BeginError> {
+    let mark = RunMark::new().map_err(BeginError::Mark)?;
+    let cases = run.names().len() as u64;
+    let started_marker = store.announce(&run.task_class, run.started_at, cases, &[])?;
+    let header = Header::new(run.clone(), mark, started_marker);
+    let journal = place.create(header.clone(), boot_id())?;
+    Ok(StartedRun { journal, header, earlier: None })
+}
+
+fn check_same_run(earlier: &RunDescription, now: &RunDescription) -> Result<(), BeginError> {
+    let differences = earlier.differences(now);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(BeginError::OtherRun { started_at: earlier.started_at, differences })
+}
+
+fn told_abandoned(found: &JournalContents, aside: &Path) -> String {
+    let (done, selected) = (found.finished.len(), found.header.run.names().len());
+    format!(
+        "warning: the run of {} was not resumed: {done} of its {selected} cases were paid for, and are kept in `{}`",
+        found.header.run.started_at,
+        aside.display()
+    )
+}

@@ -1,0 +1,156 @@
+//! From the cases of a run to its committed record: aggregate, chain.
+//!
+//! A run whose record is not committed has no result, so there is one function with one way to succeed.
+
+use std::collections::BTreeMap;
+
+use eval_evidence::chain::Position;
+use eval_evidence::record::{EvalRunRecord, Mode, OutputKind, SCHEMA_MINOR, SCHEMA_VERSION, Sut};
+use eval_evidence::store::Receipt;
+use eval_evidence::verified::{AnnounceRunError, VerifiedStore};
+use eval_model::advice::Exit;
+use eval_model::ids::{CaseId, Digest};
+use eval_model::outcome::OutcomeClass;
+use eval_model::report::{BenchRunReport, Report, RunFacts, aggregate};
+use eval_model::score::BenchScore;
+use eval_model::utc::UtcMillis;
+use eval_sandbox::{RUBRIC_WORLD, WASMTIME_VERSION};
+
+use super::cases::{AnswerSource, CaseEvidence, CasesDone, Run};
+use super::error::RunError;
+use super::event::{Event, Recorded};
+use crate::answers::{CassetteKind, SutName};
+
+/// What a record says of a live run that only its end can tell.
+pub(crate) struct LiveFacts<'a> {
+    /// Gives the marker that announced the run. It is asked when the cases are done, so that a run that is put together
+    /// from shards is announced only if it can be.
+    pub(crate) started_marker: &'a dyn Fn() -> Result<Digest, AnnounceRunError>,
+    /// What was charged for agents that were lost with the process that had started them.
+    pub(crate) lost_usd: f64,
+}
+
+/// A run whose record is committed.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    pub(crate) report: BenchRunReport,
+    pub(crate) receipt: Receipt,
+}
+
+impl Run<'_> {
+    /// Scores the cases and commits their record.
+    pub(crate) fn commit(
+        &self,
+        answers: &AnswerSource<'_>,
+        store: &VerifiedStore,
+        live: Option<&LiveFacts<'_>>,
+        emit: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<Committed, RunError> {
+        let task_class = &self.description.task_class;
+        let intake = store.writer().intake().map_err(RunError::Keep)?;
+        let CasesDone { finished, evidence, load_errors, warnings } = self.cases(answers, Some(&intake), emit)?;
+        let facts = RunFacts {
+            selection: self.description.selection(),
+            lost_usd: live.map_or(0.0, |live| live.lost_usd),
+            load_errors,
+            warnings,
+        };
+        let (load_errors, skipped) = (facts.load_errors.len(), finished.len());
+        let Some(report) = aggregate(finished, facts, &self.bench.registration.standards.block_modes) else {
+            return Err(match skipped {
+                0 => RunError::NothingAttempted { load_errors },
+                skipped => RunError::NothingAffordable { skipped },
+            });
+        };
+        emit(&Event::Aggregated { task_class, run_id: report.run_id(task_class), report: &report });
+        for bytes in [&self.bench.rubric, &self.bench.registration_bytes] {
+            intake.keep(bytes).map_err(RunError::Keep)?;
+        }
+        let started_marker = live.map(|live| (live.started_marker)()).transpose().map_err(RunError::Announce)?;
+        let build = |position: &Position| self.record(position, &evidence, &report, started_marker, (self.clock)());
+        let known = &store.verification().snapshot;
+        let receipt = store.writer().append(known, task_class, &intake, build).map_err(RunError::Append)?;
+        emit(&Event::Recorded(&Recorded {
+            path: receipt.path.display().to_string(),
+            seq: receipt.link.position.seq,
+            // Not what was known before the run: another may have been first.
+            chain_begins: receipt.link.position.seq == 1,
+        }));
+        store.remember(&receipt).map_err(RunError::Remember)?;
+        Ok(Committed { report, receipt })
+    }
+
+    fn record(
+        &self,
+        position: &Position,
+        evidence: &BTreeMap<CaseId, CaseEvidence>,
+        report: &BenchRunReport,
+        started_marker: Option<Digest>,
+        finished_at: UtcMillis,
+    ) -> EvalRunRecord<BenchScore> {
+        let (run, registration) = (&self.description, &self.bench.registration);
+        let answered: Vec<_> = evidence.values().filter_map(|evidence| evidence.answered_by.as_ref()).collect();
+        let live = run.live.as_ref();
+        EvalRunRecord {
+            schema_version: SCHEMA_VERSION,
+            schema_minor: SCHEMA_MINOR,
+            store_id: position.store_id,
+            task_class: position.task_class.clone(),
+            seq: position.seq,
+            prev_hash: position.prev_hash,
+            run_id: report.run_id(&position.task_class),
+            mode: if live.is_some() { Mode::Live } else { Mode::Cassette },
+            suts: answered.iter().map(|(sut, _)| recorded_sut(sut)).chain(live.map(|live| live.sut.clone())).collect(),
+            output_kinds: answered
+                .iter()
+                .map(|(_, kind)| output_kind(*kind))
+                .chain(live.map(|_| OutputKind::Live))
+                .collect(),
+            started_at: run.started_at,
+            finished_at,
+            started_marker,
+            harness_version: run.harness_version.clone(),
+            wasmtime_version: WASMTIME_VERSION.to_owned(),
+            bench_git_commit: run.bench_git_commit.clone(),
+            rubric_digest: run.rubric_digest,
+            registration_digest: run.registration_digest,
+            rubric_world: RUBRIC_WORLD.to_owned(),
+            limits: registration.limits.into(),
+            block_modes: registration.standards.block_modes.clone(),
+            case_digest_set: per_case(evidence, |case| case.case_digest),
+            cassette_digest_set: per_case(evidence, |case| case.cassette_digest),
+            output_digest_set: per_case(evidence, |case| case.output_digest),
+            budget_usd_set: per_case(evidence, |case| case.budget_usd),
+            report: report.clone(),
+        }
+    }
+}
+
+fn per_case<T>(evidence: &BTreeMap<CaseId, CaseEvidence>, of: fn(&CaseEvidence) -> T) -> BTreeMap<CaseId, T> {
+    evidence.iter().map(|(case_id, evidence)| (case_id.clone(), of(evidence))).collect()
+}
+
+/// The exit code of a run whose record is committed.
+pub(crate) fn exit_of<S>(report: &Report<S>) -> Exit {
+    let count = |class| report.outcomes.get(&class).copied().unwrap_or(0);
+    if report.had_load_errors || count(OutcomeClass::HarnessFault) > 0 {
+        Exit::HarnessError
+    } else if report.aborted {
+        Exit::UsageOrCap
+    } else if report.passed_count < report.attempted || !report.block_severity_failure_modes.is_empty() {
+        Exit::AnswerIsNo
+    } else {
+        Exit::Ok
+    }
+}
+
+fn recorded_sut(sut: &SutName) -> Sut {
+    Sut { name: sut.name.clone(), version: sut.version.clone(), command_digest: None }
+}
+
+fn output_kind(kind: CassetteKind) -> OutputKind {
+    match kind {
+        CassetteKind::Recorded => OutputKind::Recorded,
+        CassetteKind::SolvedExample => OutputKind::SolvedExample,
+    }
+}
