@@ -5,7 +5,7 @@ mod command;
 mod workbench;
 
 pub use command::{Ended, Eval};
-pub use workbench::{Workbench, copy_tree, install_rubric, project_root};
+pub use workbench::{FIXTURE, Workbench, copy_tree, install_rubric, project_root};
 
 /// Components that a test can run: every file of `tests/guests/`, built by this crate's build script.
 pub mod guests {

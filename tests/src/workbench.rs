@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Eval;
+use crate::{Eval, guests};
+
+/// The task class of the tests' own bench, `tests/fixture/bench/fixture`.
+pub const FIXTURE: &str = "fixture";
 
 /// The root of this repository.
 ///
@@ -68,6 +71,46 @@ impl Workbench {
         let workbench = Self::empty(binary);
         copy_tree(&project_root().join("bench").join(task_class), &workbench.path().join("bench").join(task_class));
         workbench
+    }
+
+    /// A workbench with the fixture: the bench for tests that are about any bench. Its cases are `001-greets`,
+    /// `002-leaves-alone` and `003-either-way`, and its solved examples pass.
+    pub fn with_fixture(binary: &str) -> Self {
+        let workbench = Self::empty(binary);
+        copy_tree(&project_root().join("tests/fixture/bench").join(FIXTURE), &workbench.fixture());
+        install_rubric(&workbench.fixture(), guests::JUDGES_GREETINGS);
+        workbench
+    }
+
+    /// A workbench with the fixture and as many cases as that: its own, over and over, as `004-greets`, `005-leaves-alone`
+    /// and so on. A copy has no golden tests, so the fence is for [`Workbench::with_fixture`].
+    ///
+    /// # Panics
+    ///
+    /// If a case cannot be copied.
+    pub fn with_fixture_of(cases: usize, binary: &str) -> Self {
+        let workbench = Self::with_fixture(binary);
+        let folder = workbench.fixture().join("cases");
+        let mut names: Vec<String> = fs::read_dir(&folder)
+            .expect("the cases")
+            .map(|entry| entry.expect("a case").file_name().into_string().expect("UTF-8"))
+            .collect();
+        names.sort_unstable();
+        for number in names.len()..cases {
+            let original = &names[number % names.len()];
+            let (_, kind) = original.split_once('-').expect("a number and a name");
+            let name = format!("{:03}-{kind}", number + 1);
+            copy_tree(&folder.join(original), &folder.join(&name));
+            let file = folder.join(&name).join("case.toml");
+            let text = fs::read_to_string(&file).expect("case.toml").replace(original.as_str(), &name);
+            fs::write(file, text).expect("case.toml");
+        }
+        workbench
+    }
+
+    /// The fixture's folder.
+    pub fn fixture(&self) -> PathBuf {
+        self.path().join("bench").join(FIXTURE)
     }
 
     /// Puts a component in place of a bench's rubric, with its pin.

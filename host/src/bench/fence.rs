@@ -184,3 +184,321 @@ impl Check {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::bench::fixture::{Fixture, NO_COMPONENT};
+
+    const CASSETTE: &str = "cases/001-greets/cassette.json";
+
+    /// What the fence says of every fixture here: its rubric is no component.
+    fn refusal() -> (String, String) {
+        let refusal = inspect(NO_COMPONENT).refusal.expect("it is none");
+        ("rubric.wasm".to_owned(), refusal.to_string())
+    }
+
+    /// All that the fence says of a fixture: paths in the bench, and messages.
+    fn gaps_with(fixture: &Fixture, git: &GitFacts, input_root: &InputRoot) -> Vec<(String, String)> {
+        let (benches, gaps) = fence(&fixture.root(), git, input_root).expect("the root can be listed");
+        assert_eq!(benches, 1);
+        let told = |gap: Gap| {
+            let path = gap.path.strip_prefix(fixture.path("")).expect("it is in the bench").to_owned();
+            (path.to_str().expect("UTF-8").to_owned(), fixture.anywhere(&gap.message))
+        };
+        gaps.into_iter().map(told).collect()
+    }
+
+    fn gaps(fixture: &Fixture) -> Vec<(String, String)> {
+        gaps_with(fixture, &GitFacts::default(), &InputRoot::default())
+    }
+
+    /// Asserts that the fence says exactly this of a fixture, besides that its rubric is no component.
+    #[track_caller]
+    fn only(found: &[(String, String)], path: &str, message: &str) {
+        let mut expected = vec![(path.to_owned(), message.to_owned()), refusal()];
+        expected.sort();
+        assert_eq!(found, expected);
+    }
+
+    /// Breaks a fixture, and asserts that the fence names exactly that.
+    #[track_caller]
+    fn gap(break_it: impl FnOnce(&Fixture), path: &str, message: &str) {
+        let fixture = Fixture::new();
+        break_it(&fixture);
+        only(&gaps(&fixture), path, message);
+    }
+
+    /// The same where the bench cannot be looked at any further, or where it is the rubric that is broken.
+    #[track_caller]
+    fn sole_gap(break_it: impl FnOnce(&Fixture), path: &str, message: &str) {
+        let fixture = Fixture::new();
+        break_it(&fixture);
+        assert_eq!(gaps(&fixture), [(path.to_owned(), message.to_owned())]);
+    }
+
+    #[test]
+    fn a_whole_bench_has_no_gap_but_the_component_that_is_none() {
+        assert_eq!(gaps(&Fixture::new()), [refusal()]);
+    }
+
+    #[test]
+    fn a_root_without_benches_has_no_gap() {
+        let fixture = Fixture::new();
+        fixture.remove("registration.toml");
+        let found = fence(&fixture.root(), &GitFacts::default(), &InputRoot::default()).expect("it can be listed");
+        assert_eq!(found, (0, Vec::new()), "a folder without a registration is no bench");
+    }
+
+    #[test]
+    fn a_bench_says_what_it_measures() {
+        let message = "missing: say what the bench measures, the shape of its output and how to add a case";
+        gap(|fixture| fixture.remove("README.md"), "README.md", message);
+    }
+
+    #[test]
+    fn a_registration_parses_and_has_the_folders_name() {
+        sole_gap(
+            |fixture| fixture.edit("registration.toml", "bronze = 3", "bronze = \"three\""),
+            "registration.toml",
+            "`ROOT/fixture/registration.toml`: line 7: `bronze`: invalid type: string \"three\", expected u64",
+        );
+        sole_gap(
+            |fixture| fixture.edit("registration.toml", "\"fixture\"", "\"other\""),
+            "registration.toml",
+            "`ROOT/fixture/registration.toml` registers `other`, which must equal the folder's name",
+        );
+        sole_gap(
+            |fixture| fixture.write("registration.toml", b"\xff"),
+            "registration.toml",
+            "`ROOT/fixture/registration.toml`: not UTF-8 text",
+        );
+    }
+
+    #[test]
+    fn two_benches_that_register_one_name_are_both_told() {
+        let fixture = Fixture::new();
+        fixture.write("../other/registration.toml", fixture.read("registration.toml"));
+        fixture.write("../other/README.md", "");
+        let found = fence(&fixture.root(), &GitFacts::default(), &InputRoot::default()).expect("it can be listed");
+        let messages: Vec<_> = found.1.iter().map(|gap| fixture.anywhere(&gap.message)).collect();
+        let double = "TaskClassAlreadyRegistered: `fixture` is registered by both `ROOT/fixture` and `ROOT/other`: rename one of them";
+        let misnamed = "`ROOT/other/registration.toml` registers `fixture`, which must equal the folder's name";
+        assert_eq!((found.0, &messages[..]), (2, &[double.to_owned(), misnamed.to_owned()][..]));
+    }
+
+    #[test]
+    fn a_bench_has_cases_and_as_many_as_bronze_asks_for() {
+        let message = "the bench has no cases: add one below `ROOT/fixture/cases`";
+        sole_gap(|fixture| fixture.remove("cases"), "registration.toml", message);
+        let message = "3 cases, and min_cases_for_promotion.bronze asks for 4";
+        gap(|fixture| fixture.edit("registration.toml", "bronze = 3", "bronze = 4"), "cases", message);
+        let message = "3 cases, and min_cases_for_promotion.bronze asks for 10";
+        gap(|fixture| fixture.edit("registration.toml", "bronze = 3\n", ""), "cases", message);
+    }
+
+    #[test]
+    fn a_new_registration_begins_at_bronze_and_an_old_one_is_where_it_is() {
+        let fixture = Fixture::new();
+        fixture.edit("registration.toml", "current_tier = \"bronze\"", "current_tier = \"silver\"");
+        let since = |registered: &[TaskClassName]| GitFacts {
+            tracked: None,
+            registered_at_base: Some(registered.iter().cloned().collect()),
+        };
+        let message = "a new registration begins at bronze, and this one says silver";
+        only(&gaps_with(&fixture, &since(&[]), &InputRoot::default()), "registration.toml", message);
+        let known = since(&[Fixture::task_class()]);
+        assert_eq!(gaps_with(&fixture, &known, &InputRoot::default()), [refusal()]);
+        assert_eq!(gaps(&fixture), [refusal()], "without a base nothing is new");
+    }
+
+    #[test]
+    fn a_rubric_is_there_and_is_what_its_pin_says() {
+        let missing = "`ROOT/fixture/rubric.wasm`: not found";
+        sole_gap(|fixture| fixture.remove("rubric.wasm"), "rubric.wasm", missing);
+        let unpinned = "`ROOT/fixture/rubric.wasm.blake3`: not found";
+        sole_gap(|fixture| fixture.remove("rubric.wasm.blake3"), "rubric.wasm", unpinned);
+        let format = "`ROOT/fixture/rubric.wasm.blake3` is not b3sum's format: one line of 64 hexadecimal digits, two spaces and `rubric.wasm`";
+        for pin in [String::new(), "0".repeat(64), format!("{} rubric.wasm\n", "0".repeat(64)), "x  rubric.wasm".into()]
+        {
+            sole_gap(|fixture| fixture.write("rubric.wasm.blake3", &pin), "rubric.wasm", format);
+        }
+        let mismatch = format!(
+            "`ROOT/fixture/rubric.wasm` has BLAKE3 {}, but its pin says {}: rebuild it with `eval-host rubric build`, or restore the file that was reviewed",
+            Digest::of(b"another"),
+            Digest::of(NO_COMPONENT)
+        );
+        sole_gap(|fixture| fixture.write("rubric.wasm", "another"), "rubric.wasm", &mismatch);
+    }
+
+    #[test]
+    fn every_case_loads() {
+        gap(|fixture| fixture.remove("cases/001-greets/case.toml"), "cases/001-greets/case.toml", "not found");
+        gap(|fixture| fixture.remove("cases/001-greets/input"), "cases/001-greets/input", "not found");
+        gap(|fixture| fixture.remove("cases/001-greets/expected"), "cases/001-greets/expected", "not found");
+        gap(
+            |fixture| fixture.edit("cases/001-greets/case.toml", "\"001-greets\"", "\"009-other\""),
+            "cases/001-greets/case_id",
+            "case.toml: line 1: `case_id`: `009-other` must equal the folder's name, `001-greets`",
+        );
+        gap(
+            |fixture| symlink("/etc/passwd", fixture.path("cases/001-greets/input/link")).expect("a link"),
+            "cases/001-greets/input/link",
+            "a symbolic link is not allowed here: use a regular file",
+        );
+    }
+
+    #[test]
+    fn every_case_has_a_right_answer_and_two_wrong_ones() {
+        let message =
+            |right, wrong| format!("{right} right and {wrong} wrong answers as golden tests; every case needs 1 and 2");
+        gap(|fixture| fixture.remove("tests/001-greets"), "tests/001-greets", &message(0, 0));
+        gap(|fixture| fixture.remove("tests/001-greets/right.json"), "tests/001-greets", &message(0, 2));
+        gap(|fixture| fixture.remove("tests/001-greets/declined.json"), "tests/001-greets", &message(1, 1));
+        let enough = Fixture::new();
+        enough.write("tests/001-greets/declined.json", r#"{"output":{},"expect":{"fault":"output_malformed"}}"#);
+        assert_eq!(gaps(&enough), [refusal()], "what cannot be read is a wrong answer too");
+    }
+
+    #[test]
+    fn golden_tests_are_well_formed_and_belong_to_a_case() {
+        gap(
+            |fixture| fixture.write("tests/001-greets/zz.json", "[]"),
+            "tests/001-greets",
+            "`tests/001-greets/zz.json` is not a golden test: invalid type: sequence, expected a JSON object at line 1 column 0",
+        );
+        gap(
+            |fixture| {
+                fixture.remove("tests/001-greets");
+                fixture.write("tests/001-greets", "");
+            },
+            "tests/001-greets",
+            "`ROOT/fixture/tests/001-greets`: a file in place of a folder is not allowed here: use a regular file",
+        );
+        let orphan = "golden tests of a case that the bench does not have";
+        gap(|fixture| fixture.write("tests/004-gone/right.json", "{}"), "tests/004-gone", orphan);
+    }
+
+    #[test]
+    fn a_file_in_place_of_all_golden_tests_is_told_for_every_case_and_once() {
+        let fixture = Fixture::new();
+        fixture.remove("tests");
+        fixture.write("tests", "");
+        let problem = "a file in place of a folder is not allowed here: use a regular file";
+        let mut expected = vec![refusal(), ("tests".to_owned(), problem.to_owned())];
+        for case in ["001-greets", "002-leaves-alone", "003-either-way"] {
+            expected.push((format!("tests/{case}"), format!("`ROOT/fixture/tests`: {problem}")));
+        }
+        assert_eq!(gaps(&fixture), expected);
+    }
+
+    #[test]
+    fn every_case_has_a_cassette_that_is_one() {
+        gap(|fixture| fixture.remove(CASSETTE), CASSETTE, "missing: every case has a default cassette");
+        gap(
+            |fixture| fixture.edit(CASSETTE, "\"schema_version\": 1", "\"schema_version\": 2"),
+            CASSETTE,
+            "`cassette.json` is not a cassette: schema_version is 2, this eval-host reads 1",
+        );
+        gap(
+            |fixture| {
+                fixture.edit("cases/001-greets/case.toml", "\"cassette.json\"", "\"mine.json\"");
+                fixture.write("cases/001-greets/mine.json", fixture.read("cases/002-leaves-alone/cassette.json"));
+            },
+            "cases/001-greets/mine.json",
+            "made for another case, `002-leaves-alone`",
+        );
+    }
+
+    #[test]
+    fn no_cassette_is_stale_or_other_than_its_pin() {
+        let fixture = Fixture::new();
+        fixture.write("cases/001-greets/input/new.txt", "new");
+        let folder = load_folder(&fixture.root(), &Fixture::task_class()).expect("a bench");
+        let digest = folder.read_case("001-greets", &InputRoot::default()).expect("a case").read.input_digest;
+        let message = format!("stale: made for other input; this input's digest is {digest}");
+        only(&gaps(&fixture), CASSETTE, &message);
+
+        let digest = Digest::of(Fixture::new().read(CASSETTE).as_bytes());
+        let pinned = |pin: &str| {
+            let fixture = Fixture::new();
+            let text = fixture.read("cases/001-greets/case.toml");
+            fixture.write("cases/001-greets/case.toml", format!("{text}cassette_blake3 = \"{pin}\"\n"));
+            gaps(&fixture)
+        };
+        assert_eq!(pinned(&digest.to_string()), [refusal()]);
+        let message = format!("its BLAKE3 is {digest}, which is not what cassette_blake3 says");
+        only(&pinned(&"0".repeat(64)), CASSETTE, &message);
+    }
+
+    #[test]
+    fn a_cassette_can_be_wrong_in_two_ways_at_once() {
+        let fixture = Fixture::new();
+        let text = fixture.read("cases/001-greets/case.toml");
+        fixture.write("cases/001-greets/case.toml", format!("{text}cassette_blake3 = \"{}\"\n", "0".repeat(64)));
+        let other = fixture.read("cases/002-leaves-alone/cassette.json");
+        fixture.write(CASSETTE, &other);
+        let digest = Digest::of(other.as_bytes());
+        let told = |message: &str| (CASSETTE.to_owned(), message.to_owned());
+        let expected = [
+            told(&format!("its BLAKE3 is {digest}, which is not what cassette_blake3 says")),
+            told("made for another case, `002-leaves-alone`"),
+            refusal(),
+        ];
+        assert_eq!(gaps(&fixture), expected);
+    }
+
+    #[test]
+    fn every_file_of_a_case_is_tracked_where_git_can_say_so() {
+        let fixture = Fixture::new();
+        let mut tracked = BTreeSet::new();
+        for name in ["001-greets", "002-leaves-alone", "003-either-way"] {
+            for file in ["case.toml", "cassette.json", "input/note.txt", "expected/right.txt"] {
+                tracked.insert(Path::new("fixture/cases").join(name).join(file));
+            }
+        }
+        let git = |tracked| GitFacts { tracked: Some(tracked), registered_at_base: None };
+        assert_eq!(gaps_with(&fixture, &git(tracked.clone()), &InputRoot::default()), [refusal()]);
+        tracked.remove(Path::new("fixture/cases/002-leaves-alone/expected/right.txt"));
+        let path = "cases/002-leaves-alone/expected/right.txt";
+        let message = "not tracked by git: add it, or nobody else has it";
+        only(&gaps_with(&fixture, &git(tracked), &InputRoot::default()), path, message);
+    }
+
+    #[test]
+    fn an_input_that_lies_elsewhere_is_looked_for_there() {
+        let fixture = Fixture::new();
+        let cassette: serde_json::Value = serde_json::from_str(&fixture.read(CASSETTE)).expect("JSON");
+        let digest = cassette["input_digest"].as_str().expect("a digest");
+        fs::create_dir_all(fixture.path("inputs")).expect("a folder");
+        fs::rename(fixture.path("cases/001-greets/input"), fixture.path("inputs/note")).expect("moved");
+        let pointer = format!("path = \"note\"\nblake3 = \"{digest}\"\n");
+        fixture.write("cases/001-greets/input-pointer.toml", pointer);
+        let input_root = InputRoot(Some(fixture.open("inputs")));
+        assert_eq!(gaps_with(&fixture, &GitFacts::default(), &input_root), [refusal()]);
+        let message = "the input lies elsewhere: give its folder with --input-root, and put it at `note` there";
+        only(&gaps(&fixture), "cases/001-greets/input-pointer.toml", message);
+    }
+
+    #[test]
+    fn all_gaps_are_answered_at_once_and_sorted() {
+        let fixture = Fixture::new();
+        for below in ["README.md", "rubric.wasm", CASSETTE, "tests/003-either-way", "cases/002-leaves-alone/expected"] {
+            fixture.remove(below);
+        }
+        fixture.edit("registration.toml", "bronze = 3", "bronze = 9");
+        let paths: Vec<_> = gaps(&fixture).into_iter().map(|(path, _)| path).collect();
+        let expected = [
+            "README.md",
+            "cases",
+            "cases/001-greets/cassette.json",
+            "cases/002-leaves-alone/expected",
+            "rubric.wasm",
+            "tests/003-either-way",
+        ];
+        assert_eq!(paths, expected);
+    }
+}

@@ -5,6 +5,8 @@
 
 mod case_file;
 pub(crate) mod fence;
+#[cfg(test)]
+mod fixture;
 pub(crate) mod golden;
 mod load;
 mod read;

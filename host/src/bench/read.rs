@@ -100,3 +100,78 @@ fn pointed_input(folder: &Folder, root: &InputRoot) -> Result<(CaseFiles, Option
     let renamed = |path: &Arc<str>| Arc::from(format!("input{}", &path[name.len()..]));
     Ok((files.into_iter().map(|(path, bytes)| (renamed(&path), bytes)).collect(), Some(pointer.blake3)))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::bench::fixture::Fixture;
+    use crate::bench::load_folder;
+
+    const CASE: &str = "001-greets";
+
+    fn read_case(fixture: &Fixture, input_root: &InputRoot) -> Result<LoadedCase, LoadErrorEntry> {
+        load_folder(&fixture.root(), &Fixture::task_class()).expect("a bench").read_case(CASE, input_root)
+    }
+
+    /// A fixture whose first case has its input at `large/note` below an input root.
+    fn pointed() -> (Fixture, InputRoot) {
+        let fixture = Fixture::new();
+        fs::create_dir_all(fixture.path("inputs/large")).expect("folders");
+        fs::rename(fixture.path("cases/001-greets/input"), fixture.path("inputs/large/note")).expect("moved");
+        let input_root = InputRoot(Some(fixture.open("inputs")));
+        (fixture, input_root)
+    }
+
+    fn point(fixture: &Fixture, path: &str, digest: Digest) {
+        let text = format!("path = \"{path}\"\nblake3 = \"{digest}\"\n");
+        fixture.write("cases/001-greets/input-pointer.toml", text);
+    }
+
+    #[test]
+    fn an_input_that_lies_elsewhere_has_the_digest_that_it_would_have_here() {
+        let here = read_case(&Fixture::new(), &InputRoot::default()).expect("a case").read;
+        let (fixture, input_root) = pointed();
+        point(&fixture, "large/note", here.input_digest);
+        let elsewhere = read_case(&fixture, &input_root).expect("a case").read;
+        assert_eq!((elsewhere.input_digest, elsewhere.case_digest), (here.input_digest, here.case_digest));
+        assert_eq!(elsewhere.files, here.files);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_pointer_is_said_with_what_to_do() {
+        let (fixture, input_root) = pointed();
+        let right = Digest::of(b"");
+        let refused = |expected: &str| {
+            let entry = read_case(&fixture, &input_root).expect_err(expected);
+            let place = (entry.folder.as_str(), entry.field.as_str());
+            assert_eq!(place, ("fixture/cases/001-greets", "input-pointer.toml"));
+            assert_eq!(entry.message, expected);
+        };
+        for path in ["", "/large/note", "large//note", "large/./note", "../inputs/large/note", "large/note/"] {
+            point(&fixture, path, right);
+            refused(&format!("`{path}` is not a path below the input root"));
+        }
+        for path in ["small", "small/note", "large/other", "large/note/note.txt"] {
+            point(&fixture, path, right);
+            refused(&format!("`{path}` is not below the input root: put the input there"));
+        }
+        point(&fixture, "large/note", right);
+        let actual = read_case(&Fixture::new(), &InputRoot::default()).expect("a case").read.input_digest;
+        refused(&format!("pins {right}, but the input below the input root has {actual}"));
+        fixture.write("cases/001-greets/input-pointer.toml", "path = \"large/note\"\n");
+        refused("missing field `blake3`");
+        point(&fixture, "large/note", actual);
+        fixture.write("cases/001-greets/input/note.txt", "");
+        refused("there is an `input` folder as well: keep one of the two");
+    }
+
+    #[test]
+    fn an_input_without_files_is_none() {
+        let fixture = Fixture::new();
+        fixture.remove("cases/001-greets/input/note.txt");
+        let entry = read_case(&fixture, &InputRoot::default()).expect_err("nothing to be given to anybody");
+        assert_eq!((entry.field.as_str(), entry.message.as_str()), ("input", "not found"));
+    }
+}

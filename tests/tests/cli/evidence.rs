@@ -8,9 +8,9 @@ use crate::BINARY;
 
 #[test]
 fn changing_one_byte_of_a_record_makes_verify_name_it() {
-    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
-    let run = || workbench.eval(["run", "--task-class=vuln-remediation"]).run();
-    let verify = || workbench.eval(["verify", "--task-class=vuln-remediation"]).run();
+    let workbench = Workbench::with_fixture(BINARY);
+    let run = || workbench.eval(["run", "--task-class=fixture"]).run();
+    let verify = || workbench.eval(["verify", "--task-class=fixture"]).run();
     let first = run().expect_code(0);
     let _second = run().expect_code(0);
     assert_eq!(verify().expect_code(0).line("verification")["state"], "OK");

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::BINARY;
 
-const BENCH: &str = "bench/migration-chainguard-distroless";
-const CASE: &str = "001-python-flask";
+const BENCH: &str = "bench/fixture";
+const CASE: &str = "001-greets";
 
 fn workbench() -> Workbench {
-    Workbench::with_bench(BINARY, "migration-chainguard-distroless")
+    Workbench::with_fixture(BINARY)
 }
 
 fn case_path(workbench: &Workbench) -> PathBuf {
@@ -43,9 +43,12 @@ fn edit(path: &Path, from: &str, to: &str) {
 
 #[test]
 fn whole_benches_have_no_gap() {
-    let ended = workbench().eval(["fence"]).run().expect_code(0);
-    assert_eq!(ended.stdout, "");
-    assert!(ended.stderr.ends_with("1 benches, nothing missing\n"), "{}", ended.stderr);
+    let ours = ["vuln-remediation", "migration-chainguard-distroless"].map(|name| Workbench::with_bench(BINARY, name));
+    for workbench in [workbench()].into_iter().chain(ours) {
+        let ended = workbench.eval(["fence"]).run().expect_code(0);
+        assert_eq!(ended.stdout, "");
+        assert!(ended.stderr.ends_with("1 benches, nothing missing\n"), "{}", ended.stderr);
+    }
 }
 
 #[test]
@@ -66,7 +69,7 @@ fn a_registration_is_strict() {
 #[test]
 fn a_registration_carries_its_folders_name() {
     let renamed = |bench: &Path| {
-        edit(&bench.join("registration.toml"), "\"migration-chainguard-distroless\"", "\"something-else\"");
+        edit(&bench.join("registration.toml"), "\"fixture\"", "\"something-else\"");
     };
     gap(renamed, "registration.toml", "registers `something-else`, which must equal the folder's name");
 }
@@ -134,15 +137,10 @@ fn golden_tests_belong_to_a_case() {
 
 #[test]
 fn a_bench_has_as_many_cases_as_bronze_asks_for() {
-    let few = |bench: &Path| {
-        let names = fs::read_dir(bench.join("cases")).expect("cases");
-        let mut paths: Vec<_> = names.map(|entry| entry.expect("a case").path()).collect();
-        paths.sort();
-        for path in &paths[9..] {
-            fs::remove_dir_all(path).expect("a case");
-        }
-    };
-    gap(few, "cases", "9 cases, and min_cases_for_promotion.bronze asks for 10");
+    let few = |bench: &Path| fs::remove_dir_all(bench.join("cases").join(CASE)).expect("a case");
+    gap(few, "cases", "2 cases, and min_cases_for_promotion.bronze asks for 3");
+    let unsaid = |bench: &Path| edit(&bench.join("registration.toml"), "bronze = 3\n", "");
+    gap(unsaid, "cases", "3 cases, and min_cases_for_promotion.bronze asks for 10");
 }
 
 #[test]
@@ -171,9 +169,9 @@ fn no_cassette_comes_from_another_case() {
     let path = format!("cases/{CASE}/cassette.json");
     let swapped = |bench: &Path| {
         let cases = bench.join("cases");
-        fs::copy(cases.join("002-node-express/cassette.json"), cases.join(CASE).join("cassette.json")).expect("a copy");
+        fs::copy(cases.join("002-leaves-alone/cassette.json"), cases.join(CASE).join("cassette.json")).expect("a copy");
     };
-    gap(swapped, &path, "made for another case, `002-node-express`");
+    gap(swapped, &path, "made for another case, `002-leaves-alone`");
 }
 
 #[test]
@@ -253,29 +251,29 @@ fn an_input_that_lies_elsewhere_is_found_and_checked_against_its_pin() {
     let cassette: Value = serde_json::from_slice(&fs::read(case.join("cassette.json")).expect("it")).expect("JSON");
     let digest = cassette["input_digest"].as_str().expect("a digest").to_owned();
     fs::create_dir_all(workbench.path().join("inputs/large")).expect("a folder");
-    fs::rename(case.join("input"), workbench.path().join("inputs/large/flask")).expect("moved");
+    fs::rename(case.join("input"), workbench.path().join("inputs/large/note")).expect("moved");
     let pointer = |path: &str, digest: &str| {
         let text = format!("path = \"{path}\"\nblake3 = \"{digest}\"\n");
         fs::write(case.join("input-pointer.toml"), text).expect("a pointer");
     };
-    pointer("large/flask", &digest);
+    pointer("large/note", &digest);
     let _ = workbench.eval(["fence", "--input-root=inputs"]).run().expect_code(0);
     let absent = workbench.eval(["fence"]).run().expect_code(5);
     assert!(
-        absent.stderr.contains("give its folder with --input-root, and put it at `large/flask` there"),
+        absent.stderr.contains("give its folder with --input-root, and put it at `large/note` there"),
         "{}",
         absent.stderr
     );
     pointer("large/elsewhere", &digest);
     let missing = workbench.eval(["fence", "--input-root=inputs"]).run().expect_code(5);
     assert!(missing.stderr.contains("`large/elsewhere` is not below the input root"), "{}", missing.stderr);
-    pointer("../inputs/large/flask", &digest);
+    pointer("../inputs/large/note", &digest);
     let escaping = workbench.eval(["fence", "--input-root=inputs"]).run().expect_code(5);
     assert!(escaping.stderr.contains("is not a path below the input root"), "{}", escaping.stderr);
-    pointer("large/flask", &"0".repeat(64));
+    pointer("large/note", &"0".repeat(64));
     let other = workbench.eval(["fence", "--input-root=inputs"]).run().expect_code(5);
     assert!(other.stderr.contains("but the input below the input root has"), "{}", other.stderr);
-    pointer("large/flask", &digest);
-    let args = ["run", "--task-class=migration-chainguard-distroless", "--input-root=inputs"];
+    pointer("large/note", &digest);
+    let args = ["run", "--task-class=fixture", "--input-root=inputs"];
     let _ = workbench.eval(args).run().expect_code(0);
 }

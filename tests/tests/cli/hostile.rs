@@ -2,21 +2,19 @@
 
 use std::fs;
 
-use eval_host_tests::{Ended, Workbench, guests};
+use eval_host_tests::{Ended, FIXTURE, Workbench, guests};
 use serde_json::{Value, json};
 
 use crate::BINARY;
 
 /// A bench with three cases whose rubric is `component`, and in which the answers tell the guest what to do.
 fn workbench(component: &[u8], asked: [&str; 3]) -> Workbench {
-    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
-    workbench.replace_rubric("vuln-remediation", component);
-    let cases = workbench.path().join("bench/vuln-remediation/cases");
+    let workbench = Workbench::with_fixture(BINARY);
+    workbench.replace_rubric(FIXTURE, component);
+    let cases = workbench.fixture().join("cases");
     let mut names: Vec<_> = fs::read_dir(&cases).expect("cases").map(|entry| entry.expect("a case").path()).collect();
     names.sort();
-    for extra in names.split_off(3) {
-        fs::remove_dir_all(extra).expect("a case");
-    }
+    assert_eq!(names.len(), asked.len());
     for (case, asked) in names.iter().zip(asked) {
         let path = case.join("cassette.json");
         let mut cassette: Value = serde_json::from_slice(&fs::read(&path).expect("it")).expect("JSON");
@@ -27,7 +25,7 @@ fn workbench(component: &[u8], asked: [&str; 3]) -> Workbench {
 }
 
 fn run(workbench: &Workbench) -> Ended {
-    workbench.eval(["run", "--task-class=vuln-remediation"]).run().expect_code(5)
+    workbench.eval(["run", "--task-class=fixture"]).run().expect_code(5)
 }
 
 fn outcomes(ended: &Ended) -> Vec<(String, Value)> {
@@ -59,11 +57,11 @@ fn a_score_of_one_and_a_half_is_refused_and_the_other_cases_go_on() {
 
 #[test]
 fn what_a_case_says_of_itself_does_not_reach_the_terminal_unescaped() {
-    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
-    let path = workbench.path().join("bench/vuln-remediation/cases/001-ws-several-branches/case.toml");
+    let workbench = Workbench::with_fixture(BINARY);
+    let path = workbench.fixture().join("cases/001-greets/case.toml");
     let text = fs::read_to_string(&path).expect("a case");
     fs::write(&path, format!("\"\\r\\u001b[2KOK\" = 1\n{text}")).expect("a hostile one");
-    let run = workbench.eval(["run", "--task-class=vuln-remediation", "--cases=00*"]).run().expect_code(1);
+    let run = workbench.eval(["run", "--task-class=fixture", "--cases=00*"]).run().expect_code(1);
     let fence = workbench.eval(["fence"]).run().expect_code(5);
     for ended in [run, fence] {
         assert!(ended.stderr.contains(r"\r\u{1b}[2KOK"), "{}", ended.stderr);

@@ -7,15 +7,15 @@ use serde_json::json;
 
 use crate::BINARY;
 
-const CASE: &str = "bench/vuln-remediation/cases/001-ws-several-branches";
+const CASE: &str = "bench/fixture/cases/001-greets";
 
 fn workbench() -> Workbench {
-    Workbench::with_bench(BINARY, "vuln-remediation")
+    Workbench::with_fixture(BINARY)
 }
 
 #[test]
 fn inspect_says_who_grants_what() {
-    let ended = workbench().eval(["rubric", "inspect", "bench/vuln-remediation/rubric.wasm"]).run().expect_code(0);
+    let ended = workbench().eval(["rubric", "inspect", "bench/fixture/rubric.wasm"]).run().expect_code(0);
     let line = ended.line("inspection");
     assert_eq!(line["world"], "eval-host:rubric/rubric@0.1.0");
     assert_eq!(line["contract_version"], "0.1.0");
@@ -48,10 +48,10 @@ fn score_gives_what_a_run_gives() {
         .eval(["rubric", "score", "--case", CASE, "--output=output.json", "--keep-scratch=kept"])
         .run()
         .expect_code(0);
-    let run = workbench.eval(["run", "--task-class=vuln-remediation", "--cases=001-*"]).run().expect_code(0);
+    let run = workbench.eval(["run", "--task-class=fixture", "--cases=001-*"]).run().expect_code(0);
     assert_eq!(scored.line("case")["score"], run.line("case")["score"]);
-    let input = fs::read(workbench.path().join(CASE).join("input/package.json")).expect("a file");
-    assert_eq!(fs::read(workbench.path().join("kept/input/package.json")).expect("the same"), input);
+    let input = fs::read(workbench.path().join(CASE).join("input/note.txt")).expect("a file");
+    assert_eq!(fs::read(workbench.path().join("kept/input/note.txt")).expect("the same"), input);
     assert!(scored.stderr.contains("fuel: "), "{}", scored.stderr);
 }
 
@@ -78,13 +78,27 @@ fn the_golden_tests_of_every_bench_hold_in_the_sandbox() {
 }
 
 #[test]
+fn every_golden_test_says_what_it_expected_and_what_it_used() {
+    let ended = workbench().eval(["rubric", "test", "--task-class=fixture"]).run().expect_code(0);
+    let lines = ended.lines("golden");
+    assert_eq!(lines.len(), 9, "{}", ended.stderr);
+    for line in &lines {
+        assert_eq!((&line["holds"], &line["actual"]), (&true.into(), &line["expected"]), "{line}");
+        assert!(line["fuel_used"].as_u64() > Some(0), "{line}");
+    }
+    let fault = lines.iter().find(|line| line["name"] == "malformed").expect("it is there");
+    assert_eq!(fault["actual"], "output_malformed");
+    assert!(ended.stderr.starts_with("9 golden tests hold, 0 do not\nmost fuel: "), "{}", ended.stderr);
+}
+
+#[test]
 fn a_golden_test_that_does_not_hold_shows_what_was_expected_and_what_came() {
     let workbench = workbench();
-    let path = workbench.path().join("bench/vuln-remediation/tests/001-ws-several-branches/right.json");
+    let path = workbench.fixture().join("tests/001-greets/right.json");
     let mut golden: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("it")).expect("JSON");
-    golden["expect"] = json!({"passed": false, "score": 0.25, "failure_modes": ["cve_still_present"]});
+    golden["expect"] = json!({"passed": false, "score": 0.25, "failure_modes": ["not_greeted"]});
     fs::write(&path, golden.to_string()).expect("a golden test");
-    let ended = workbench.eval(["rubric", "test", "--task-class=vuln-remediation"]).run().expect_code(5);
-    let expected = "001-ws-several-branches/right:\n  expected fail 0.25 [cve_still_present]\n  came     pass 1 []\n";
+    let ended = workbench.eval(["rubric", "test", "--task-class=fixture"]).run().expect_code(5);
+    let expected = "001-greets/right:\n  expected fail 0.25 [not_greeted]\n  actual   pass 1 []\n";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use eval_host_tests::{Workbench, copy_tree};
+use eval_host_tests::{FIXTURE, Workbench, copy_tree};
 
 use crate::BINARY;
 
@@ -15,9 +15,9 @@ fn a_run_without_a_task_class_is_a_usage_error() {
 
 #[test]
 fn an_unknown_task_class_exits_3_and_lists_those_there_are() {
-    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
+    let workbench = Workbench::with_fixture(BINARY);
     let ended = workbench.eval(["run", "--task-class=nope"]).run().expect_code(3);
-    assert_eq!(ended.stderr, "error: no task class `nope` in `bench`; there is only `vuln-remediation`\n");
+    assert_eq!(ended.stderr, "error: no task class `nope` in `bench`; there is only `fixture`\n");
     assert!(!workbench.path().join(".codegenie").exists(), "nothing is created for a run that never began");
 }
 
@@ -31,17 +31,17 @@ fn a_name_that_is_no_slug_is_refused_before_any_file_is_opened() {
 
 #[test]
 fn a_bench_without_cases_exits_4() {
-    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
-    fs::remove_dir_all(workbench.path().join("bench/vuln-remediation/cases")).expect("cases");
-    let ended = workbench.eval(["run", "--task-class=vuln-remediation"]).run().expect_code(4);
-    assert_eq!(ended.stderr, "error: the bench has no cases: add one below `bench/vuln-remediation/cases`\n");
+    let workbench = Workbench::with_fixture(BINARY);
+    fs::remove_dir_all(workbench.fixture().join("cases")).expect("cases");
+    let ended = workbench.eval(["run", "--task-class=fixture"]).run().expect_code(4);
+    assert_eq!(ended.stderr, "error: the bench has no cases: add one below `bench/fixture/cases`\n");
 }
 
 #[test]
 fn a_selection_that_matches_nothing_exits_4() {
-    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
-    let ended = workbench.eval(["run", "--task-class=vuln-remediation", "--cases=zzz*"]).run().expect_code(4);
-    assert!(ended.stderr.starts_with("error: no case of `vuln-remediation` is selected\nhint: "), "{}", ended.stderr);
+    let workbench = Workbench::with_fixture(BINARY);
+    let ended = workbench.eval(["run", "--task-class=fixture", "--cases=zzz*"]).run().expect_code(4);
+    assert!(ended.stderr.starts_with("error: no case of `fixture` is selected\nhint: "), "{}", ended.stderr);
 }
 
 #[test]
@@ -53,14 +53,14 @@ fn a_missing_bench_root_says_what_to_do() {
 
 #[test]
 fn two_folders_that_register_one_name_are_both_named() {
-    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
+    let workbench = Workbench::with_fixture(BINARY);
     let benches = workbench.path().join("bench");
-    copy_tree(&benches.join("vuln-remediation"), &benches.join("other"));
-    let ended = workbench.eval(["run", "--task-class=vuln-remediation"]).run().expect_code(1);
+    copy_tree(&benches.join(FIXTURE), &benches.join("other"));
+    let ended = workbench.eval(["run", "--task-class=fixture"]).run().expect_code(1);
     assert_eq!(
         ended.stderr,
-        "error: TaskClassAlreadyRegistered: `vuln-remediation` is registered by both `bench/other` and \
-         `bench/vuln-remediation`: rename one of them\n"
+        "error: TaskClassAlreadyRegistered: `fixture` is registered by both `bench/fixture` and \
+         `bench/other`: rename one of them\n"
     );
 }
 

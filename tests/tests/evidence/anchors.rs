@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use eval_host_tests::{Workbench, copy_tree, project_root};
+use eval_host_tests::{Workbench, copy_tree};
 
 use crate::{BINARY, run, verified, workbench};
 
@@ -49,13 +49,22 @@ fn anchor_again(workbench: &Workbench) -> PathBuf {
     workbench.path().join(ended.line("checkpoint")["path"].as_str().expect("a path"))
 }
 
+/// Another task class in the same store: the fixture under another name.
+fn add_another_class(workbench: &Workbench) {
+    let bench = workbench.path().join("bench/another");
+    copy_tree(&workbench.fixture(), &bench);
+    for file in ["registration.toml", "cases/001-greets/case.toml"] {
+        let text = fs::read_to_string(bench.join(file)).expect("text");
+        fs::write(bench.join(file), text.replace("\"fixture\"", "\"another\"")).expect("written");
+    }
+}
+
 #[test]
 fn a_bundle_is_compared_with_what_a_checkpoint_says_about_it_and_with_nothing_else() {
     let workbench = workbench();
-    let other = "migration-chainguard-distroless";
-    copy_tree(&project_root().join("bench").join(other), &workbench.path().join("bench").join(other));
+    add_another_class(&workbench);
     let first = run(&workbench, "001*");
-    let _ended = workbench.eval(["run", "--task-class=migration-chainguard-distroless", "--cases=001*"]).run();
+    let _ended = workbench.eval(["run", "--task-class=another", "--cases=001*"]).run().expect_code(0);
     let two_classes = against(&anchor(&workbench));
     let second = run(&workbench, "001*");
     let later = against(&anchor_again(&workbench));
@@ -76,11 +85,7 @@ fn a_bundle_is_compared_with_what_a_checkpoint_says_about_it_and_with_nothing_el
         assert_eq!(said, notes, "{bundle} {checkpoint}: {}", ended.stderr);
     }
     let ended = workbench.eval(["verify", "first.tar", &later]).run().expect_code(0);
-    assert!(
-        ended.stderr.contains("note: task class `vuln-remediation`: the checkpoint has its record 2"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("note: task class `fixture`: the checkpoint has its record 2"), "{}", ended.stderr);
 
     // The same store with another past.
     fs::remove_dir_all(workbench.path().join(".codegenie/eval/runs")).expect("removed");
@@ -102,7 +107,7 @@ fn a_checkpoint_that_is_not_trusted_or_of_another_store_is_refused() {
         let ended = workbench.eval(["verify", "--against=changed.txt"]).run().expect_code(6);
         assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     };
-    refused(&note.replace("vuln-remediation 1 ", "vuln-remediation 2 "), "is not that of this text");
+    refused(&note.replace("fixture 1 ", "fixture 2 "), "is not that of this text");
     refused(&note.replace("ci.example.org", "cj.example.org"), "none of its signatures is of a key that is trusted");
     refused("hello\n", "it is not a signed note");
 

@@ -13,7 +13,7 @@ fn a_lost_tail_is_noticed_and_nothing_is_run_on_top_of_it() {
     let (state, ended) = verified(&workbench, &[]);
     assert_eq!(state, "TAMPERED");
     assert!(ended.stderr.contains("its tail is gone: record 2 was seen here before"), "{}", ended.stderr);
-    let refused = workbench.eval(["run", "--task-class=vuln-remediation", "--cases=001*"]).run().expect_code(6);
+    let refused = workbench.eval(["run", "--task-class=fixture", "--cases=001*"]).run().expect_code(6);
     assert!(refused.stderr.contains("its tail is gone"), "{}", refused.stderr);
 }
 
@@ -81,7 +81,7 @@ fn what_a_crash_left_is_finished_by_verify_and_said() {
     fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
     let (state, ended) = verified(&workbench, &[]);
     assert_eq!(state, "INCOMPLETE");
-    assert!(ended.stderr.contains("it is record 2 of `vuln-remediation` now"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("it is record 2 of `fixture` now"), "{}", ended.stderr);
     assert!(newest.exists());
     assert_eq!(verified(&workbench, &[]).0, "OK");
 }
@@ -92,11 +92,11 @@ fn the_log_and_a_record_are_shown_with_the_state_of_the_evidence() {
     run(&workbench, "00*");
     let record = run(&workbench, "001*");
     let log = workbench.eval(["log"]).run().expect_code(0);
-    assert!(log.stdout.starts_with("evidence: OK\n\nvuln-remediation\n     1  "), "{}", log.stdout);
+    assert!(log.stdout.starts_with("evidence: OK\n\nfixture\n     1  "), "{}", log.stdout);
     assert_eq!(log.stdout.lines().filter(|line| line.contains("passed")).count(), 2, "{}", log.stdout);
     let name = record.file_name().and_then(|name| name.to_str()).expect("UTF-8");
     let show = workbench.eval(["show", name]).run().expect_code(0);
-    assert!(show.stdout.starts_with(&format!("vuln-remediation record 2 ({name})")), "{}", show.stdout);
+    assert!(show.stdout.starts_with(&format!("fixture record 2 ({name})")), "{}", show.stdout);
     assert!(show.stdout.contains("001-"), "{}", show.stdout);
     let _ended = workbench.eval(["show", "20261116T000000.000Z-00000000.json"]).run().expect_code(2);
 }
@@ -104,7 +104,7 @@ fn the_log_and_a_record_are_shown_with_the_state_of_the_evidence() {
 #[test]
 fn a_run_that_continues_a_store_of_strangers_says_so() {
     let workbench = workbench();
-    let cases = ["run", "--task-class=vuln-remediation", "--cases=001*"];
+    let cases = ["run", "--task-class=fixture", "--cases=001*"];
     let first = workbench.eval(cases).run();
     assert!(!first.stderr.contains("note: "), "a new store is nobody's: {}", first.stderr);
     fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");

@@ -15,17 +15,15 @@ use eval_host_tests::{Ended, Workbench};
 /// Where cargo put the binary.
 const BINARY: &str = env!("CARGO_BIN_EXE_eval-host-under-test");
 
-const TASK_CLASS: &str = "vuln-remediation";
-
-/// A workbench with the vuln-remediation bench and nothing run yet.
+/// A workbench with the fixture and nothing run yet.
 fn workbench() -> Workbench {
-    Workbench::with_bench(BINARY, TASK_CLASS)
+    Workbench::with_fixture(BINARY)
 }
 
 /// Runs a few cases, and gives the path of the record.
 fn run(workbench: &Workbench, cases: &str) -> PathBuf {
     let cases = format!("--cases={cases}");
-    workbench.eval(["run", "--task-class=vuln-remediation", &cases]).run().record_path(workbench.path())
+    workbench.eval(["run", "--task-class=fixture", &cases]).run().record_path(workbench.path())
 }
 
 /// What `verify` says of the evidence, with its exit code checked against it.

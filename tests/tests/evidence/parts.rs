@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use eval_host_tests::guests;
+use eval_host_tests::{FIXTURE, guests};
 use serde_json::Value;
 
 use crate::{run, verified, workbench};
@@ -13,25 +13,25 @@ fn a_task_class_that_the_evidence_does_not_have_is_not_ok() {
     let workbench = workbench();
     let record = run(&workbench, "001*");
     for command in ["verify", "log"] {
-        let ended = workbench.eval([command, "--task-class=vuln-remediatoin"]).run().expect_code(3);
-        assert!(ended.stderr.contains("no record of `vuln-remediatoin`"), "{}", ended.stderr);
-        assert!(ended.stderr.contains("there is `vuln-remediation`"), "{}", ended.stderr);
+        let ended = workbench.eval([command, "--task-class=fixtuer"]).run().expect_code(3);
+        assert!(ended.stderr.contains("no record of `fixtuer`"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("there is `fixture`"), "{}", ended.stderr);
         assert_eq!(ended.stdout, "");
     }
     let _ended = workbench.eval(["export", record.to_str().expect("UTF-8"), "--to=record.tar"]).run().expect_code(0);
     let _ended = workbench.eval(["verify", "record.tar", "--task-class=typo"]).run().expect_code(3);
     // A class that was wiped is one that was there, and a file that nobody can attribute may be of any class.
     fs::remove_file(&record).expect("removed");
-    assert_eq!(verified(&workbench, &["--task-class=vuln-remediation"]).0, "TAMPERED");
+    assert_eq!(verified(&workbench, &["--task-class=fixture"]).0, "TAMPERED");
     fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
     fs::write(&record, "{").expect("written");
-    assert_eq!(verified(&workbench, &["--task-class=vuln-remediation"]).0, "TAMPERED");
+    assert_eq!(verified(&workbench, &["--task-class=fixture"]).0, "TAMPERED");
 }
 
 #[test]
 fn a_rubric_that_overflows_its_stack_is_evidence_like_any_other() {
     let workbench = workbench();
-    workbench.replace_rubric("vuln-remediation", guests::RECURSES_FOREVER);
+    workbench.replace_rubric(FIXTURE, guests::RECURSES_FOREVER);
     let record = read(&run(&workbench, "001*"));
     let case = &record["report"]["cases"][0];
     assert_eq!(case["score"]["failure_modes"][0], "rubric_trap: stack_overflow");

@@ -5,17 +5,17 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use eval_host_tests::{Workbench, guests};
+use eval_host_tests::{FIXTURE, Workbench, guests};
 use serde_json::Value;
 
 use crate::{run, workbench};
 
-const JUDGE: [&str; 2] = ["--task-class=vuln-remediation", "--target-tier=silver"];
+const JUDGE: [&str; 2] = ["--task-class=fixture", "--target-tier=silver"];
 
 #[test]
 fn a_verdict_names_every_reason_and_leaves_a_copy() {
     let workbench = workbench();
-    run(&workbench, "00*");
+    run(&workbench, "001*");
     let ended = workbench.eval(["promote-verdict"]).args(JUDGE).run().expect_code(5);
     let verdict = ended.line("verdict");
     assert_eq!((&verdict["evidence_sufficient"], &verdict["current_tier"]), (&false.into(), &"bronze".into()));
@@ -45,10 +45,10 @@ fn promote_always_fails_and_says_which_line_a_human_edits() {
     let workbench = workbench();
     run(&workbench, "001*");
     let ended = workbench.eval(["promote"]).args(JUDGE).run().expect_code(5);
-    let registration = fs::read_to_string(workbench.path().join("bench/vuln-remediation/registration.toml"));
+    let registration = fs::read_to_string(workbench.fixture().join("registration.toml"));
     let registration = registration.expect("text");
     let line = 1 + registration.lines().position(|line| line.starts_with("current_tier")).expect("a tier");
-    let expected = format!("edit line {line} of `bench/vuln-remediation/registration.toml`");
+    let expected = format!("edit line {line} of `bench/fixture/registration.toml`");
     assert!(ended.stderr.contains("PromotionMustBeHumanAuthorized"), "{}", ended.stderr);
     assert!(ended.stderr.contains(&expected), "{}", ended.stderr);
 }
@@ -71,18 +71,18 @@ fn codes(workbench: &Workbench) -> Vec<String> {
 #[test]
 fn evidence_counts_for_the_bench_as_it_is_now() {
     let workbench = workbench();
-    let bench = workbench.path().join("bench/vuln-remediation");
+    let bench = workbench.fixture();
     let registration = fs::read_to_string(bench.join("registration.toml")).expect("text");
     let begin = registration.find("block = [").expect("a block list");
     let end = begin + registration[begin..].find(']').expect("its end") + 1;
     let without = format!("{}block = []{}", &registration[..begin], &registration[end..]);
-    // An answer that leaves the CVE in place, scored by a bench that blocks nothing.
+    // An answer that does harm, scored by a bench that blocks nothing.
     fs::write(bench.join("registration.toml"), without).expect("written");
-    let case = bench.join("cases/001-ws-several-branches");
+    let case = bench.join("cases/001-greets");
     let json = |path: &Path| -> Value { serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON") };
     let cassette = case.join("cassette.json");
     let mut answer = json(&cassette);
-    answer["output"] = json(&bench.join("tests/001-ws-several-branches/manifest-only.json"))["output"].clone();
+    answer["output"] = json(&bench.join("tests/001-greets/line-lost.json"))["output"].clone();
     fs::write(&cassette, answer.to_string()).expect("written");
     run(&workbench, "00*");
     assert!(!codes(&workbench).contains(&"block_severity_failure_modes".to_owned()));
@@ -92,7 +92,7 @@ fn evidence_counts_for_the_bench_as_it_is_now() {
     assert!(!codes(&workbench).contains(&"other_cases".to_owned()));
     fs::write(case.join("expected/added.txt"), "another truth").expect("written");
     assert!(codes(&workbench).contains(&"other_cases".to_owned()), "{:?}", codes(&workbench));
-    workbench.replace_rubric("vuln-remediation", guests::HONEST);
+    workbench.replace_rubric(FIXTURE, guests::HONEST);
     assert!(codes(&workbench).contains(&"other_rubric".to_owned()), "{:?}", codes(&workbench));
 }
 

@@ -16,7 +16,7 @@ case "$id" in
 "$(sed -n 4p "$desk/cases")") yes ;;
 "$(sed -n 5p "$desk/cases")") echo '{{"output":{{}},"cost_usd":-5}}' ;;
 "$(sed -n 6p "$desk/cases")")
-  test "$(find .. -name expected -o -name 'fix.diff' | wc -l)" = 0 || exit 8
+  test "$(find .. -name expected -o -name 'right.txt' | wc -l)" = 0 || exit 8
   test "$(ls -A ..)" = workspace || exit 9
   test -z "$HOME" || exit 10
   echo '{ANSWER}' ;;

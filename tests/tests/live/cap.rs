@@ -51,7 +51,7 @@ fn two_runs_that_are_started_together_spend_one_cap() {
     let first = Running::start(desk.live(6, ["--max-cost-usd", "1.00", "-j", "1"]));
     until("the first agent starts", || desk.lines("paid").len() == 1);
     let mut second = Running::start(desk.live(6, ["--max-cost-usd", "1.00", "-j", "1"]));
-    second.says(&format!("waiting for another live run of `vuln-remediation` (process {}", first.child.id()));
+    second.says(&format!("waiting for another live run of `fixture` (process {}", first.child.id()));
     let held = desk.live(6, ["--no-wait"]).run().expect_code(1);
     assert!(held.stderr.contains("--no-wait"), "{}", held.stderr);
     fs::write(desk.path().join("go"), "").expect("go");
@@ -156,9 +156,9 @@ fn two_bench_roots_with_one_store_leave_each_other_alone() {
 fn a_journal_that_is_a_fifo_is_refused_at_once() {
     let desk = patient("max_cost_usd_per_case = 0.30");
     let journals = desk.path().join(".codegenie/eval/journals");
-    let _ = desk.eval(["run", "--task-class", "vuln-remediation", "--limit=1"]).run().expect_code(0);
+    let _ = desk.eval(["run", "--task-class", "fixture", "--limit=1"]).run().expect_code(0);
     fs::create_dir_all(&journals).expect("a folder");
-    let made = std::process::Command::new("mkfifo").arg(journals.join("vuln-remediation.jsonl")).status();
+    let made = std::process::Command::new("mkfifo").arg(journals.join("fixture.jsonl")).status();
     assert!(made.expect("mkfifo runs").success());
     let refused = desk.live(1, []).run().expect_code(1);
     assert!(refused.stderr.contains("it is not a regular file: move it away"), "{}", refused.stderr);

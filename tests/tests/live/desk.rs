@@ -1,4 +1,4 @@
-//! A workbench with the bench of this repository and an agent of the test's own.
+//! A workbench with the fixture bench and an agent of the test's own.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 
 use eval_host_tests::{Eval, Workbench};
 
-pub(crate) const TASK_CLASS: &str = "vuln-remediation";
+pub(crate) use eval_host_tests::FIXTURE as TASK_CLASS;
+
+/// As many cases as any test here wants.
+const CASES: usize = 30;
 
 /// Long enough for a loaded machine, and short enough that a test which hangs is noticed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,13 +25,13 @@ pub(crate) struct Desk {
     workbench: Workbench,
 }
 
-/// What the agents of a test say when they do as they should.
+/// What the agents of a test say when they do as they should. It is right nowhere, and no fault.
 pub(crate) const ANSWER: &str = r#"{"output":{"action":"patch","diff":""},"cost_usd":0.30}"#;
 
 impl Desk {
     /// `settings` are further lines of `[sut]`.
     pub(crate) fn new(settings: &str, script: &str) -> Self {
-        let workbench = Workbench::with_bench(env!("CARGO_BIN_EXE_eval-host-under-test"), TASK_CLASS);
+        let workbench = Workbench::with_fixture_of(CASES, env!("CARGO_BIN_EXE_eval-host-under-test"));
         let desk = workbench.path().to_owned();
         let agent = desk.join("agent.sh");
         let text = format!(
@@ -37,9 +40,8 @@ impl Desk {
         );
         fs::write(&agent, text).expect("an agent");
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("it can be run");
-        let registration = desk.join("bench").join(TASK_CLASS).join("registration.toml");
+        let registration = workbench.fixture().join("registration.toml");
         let registered = fs::read_to_string(&registration).expect("a registration");
-        let registered = registered.split("[sut]").next().expect("a beginning");
         let sut = format!("{registered}\n[sut]\ncommand = [\"{}\"]\nenv = [\"PATH\"]\n{settings}\n", agent.display());
         fs::write(registration, sut).expect("a registration");
         Self { workbench }
@@ -63,8 +65,7 @@ impl Desk {
 
     /// The names of the first `count` cases.
     pub(crate) fn cases(&self, count: usize) -> Vec<String> {
-        let folder = self.path().join("bench").join(TASK_CLASS).join("cases");
-        let mut names: Vec<_> = fs::read_dir(folder)
+        let mut names: Vec<_> = fs::read_dir(self.workbench.fixture().join("cases"))
             .expect("the cases")
             .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
             .collect();

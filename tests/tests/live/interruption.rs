@@ -87,7 +87,7 @@ fn another_bench_or_other_flags_are_not_resumed() {
     let other = desk.live(4, ["--resume", "--sut", "true"]).run().expect_code(2);
     assert!(other.stderr.contains("another command"), "{}", other.stderr);
     let name = &desk.cases(1)[0];
-    let input = desk.path().join("bench/vuln-remediation/cases").join(name).join("input/extra.txt");
+    let input = desk.path().join("bench/fixture/cases").join(name).join("input/extra.txt");
     fs::write(&input, "x").expect("a change");
     let other = desk.live(4, ["--resume"]).run().expect_code(2);
     assert!(other.stderr.contains(&format!("case `{name}`")), "{}", other.stderr);

@@ -12,7 +12,7 @@ use super::desk::{ANSWER, Desk, Running, until};
 const CASES: usize = 30;
 const KILLS: usize = 20;
 const ARGS: [&str; 4] = ["--max-cost-usd", "100", "-j", "3"];
-const JOURNAL: &str = ".codegenie/eval/journals/vuln-remediation.jsonl";
+const JOURNAL: &str = ".codegenie/eval/journals/fixture.jsonl";
 
 fn desk() -> Desk {
     let script = format!(r#"echo "$id" >> "$desk/paid"; sleep 0.3 & wait; echo '{ANSWER}'"#);

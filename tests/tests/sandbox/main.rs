@@ -6,6 +6,7 @@ mod cache;
 mod claims;
 mod death;
 mod escape;
+mod fixture;
 mod load;
 mod oracle;
 mod sameness;
@@ -20,6 +21,7 @@ mod every_guest_is_tested {
     use crate::claims::*;
     use crate::death::*;
     use crate::escape::*;
+    use crate::fixture::*;
     use crate::load::*;
     use crate::oracle::*;
     use crate::sameness::*;
