@@ -21,7 +21,7 @@ use crate::live::run_lock::{RunLock, RunLockError};
 use eval_model::advice::{Advice, Exit};
 use eval_model::case::ReadCase;
 use eval_model::contract::Meter;
-use eval_model::ids::CaseId;
+use eval_model::ids::{CaseId, Digest};
 use eval_model::money::Usd;
 use eval_model::outcome::NoOutput;
 use eval_model::utc::UtcMillis;
@@ -34,7 +34,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 pub(crate) enum LiveRunError {
     #[error("interrupted")]
     Interrupted,
-    #[error("the files of case `{case_id}` changed since an agent was paid for answering it")]
+    #[error("the files of case `{case_id}` changed since an agent was started for it")]
     BenchChanged { case_id: CaseId },
     #[error("no agent can be run")]
     Prepare(#[source] PrepareError),
@@ -52,6 +52,15 @@ impl Advice for LiveRunError {
             Self::Interrupted => Exit::Interrupted,
             Self::BenchChanged { .. } => Exit::UsageOrCap,
             Self::Prepare(_) | Self::Journal(_) | Self::Ledger(_) | Self::Record(_) => Exit::HarnessError,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::BenchChanged { .. } => {
+                Some("resume with the bench of that run, or leave out --resume to start another".to_owned())
+            }
+            _ => None,
         }
     }
 }
@@ -117,10 +126,13 @@ impl<'a> LiveRun<'a> {
     /// Answers the case with this place in the order of the run.
     pub(crate) fn answer(&self, place: usize, case: &ReadCase) -> Result<ObtainedAnswer, LiveRunError> {
         let case_id = &case.case.case_id;
-        let earlier = self.parts.earlier.as_ref().and_then(|earlier| earlier.finished.get(case_id));
-        let answered = match earlier {
-            Some(stored) if stored.case_digest == case.case_digest => Ok(stored.clone().into_obtained()),
-            Some(_) => Err(LiveRunError::BenchChanged { case_id: case_id.clone() }),
+        let earlier = self.parts.earlier.as_ref();
+        let was_other = |digest: &Digest| *digest != case.case_digest;
+        let answered = match earlier.and_then(|earlier| earlier.finished.get(case_id)) {
+            _ if earlier.and_then(|earlier| earlier.case_digests.get(case_id)).is_some_and(was_other) => {
+                Err(LiveRunError::BenchChanged { case_id: case_id.clone() })
+            }
+            Some(stored) => Ok(stored.clone().into_obtained()),
             None => self.ask_agent(place, case),
         };
         let recorded = answered.and_then(|obtained| self.record(case, &obtained.answer).map(|()| obtained));
@@ -155,7 +167,10 @@ impl<'a> LiveRun<'a> {
     /// Makes the agent's place and, as the last thing before it is started, writes down what it may cost.
     fn prepare(&self, case: &ReadCase, reservation: &Reservation) -> Result<Prepared, LiveRunError> {
         let prepared = self.parts.sut.prepare(case).map_err(LiveRunError::Prepare)?;
-        self.parts.journal.reserved(&case.case.case_id, reservation.amount).map_err(LiveRunError::Journal)?;
+        self.parts
+            .journal
+            .reserved(&case.case.case_id, case.case_digest, reservation.amount)
+            .map_err(LiveRunError::Journal)?;
         Ok(prepared)
     }
 

@@ -65,6 +65,7 @@ impl Advice for RunError {
         match self {
             Self::NothingAffordable { .. } => Some("raise it with --max-cost-usd".to_owned()),
             Self::AnswersOtherFiles { .. } => Some("check out the commit that the shards were run from".to_owned()),
+            Self::Live(error) => error.hint(),
             Self::Announce(error) => error.hint(),
             Self::Append(error) => error.hint(),
             _ => None,

@@ -15,7 +15,11 @@ fn a_task_class_that_the_evidence_does_not_have_is_not_ok() {
     for command in ["verify", "log"] {
         let ended = workbench.eval([command, "--task-class=fixtuer"]).run().expect_code(3);
         assert!(ended.stderr.contains("no record of `fixtuer`"), "{}", ended.stderr);
-        assert!(ended.stderr.contains("there is `fixture`"), "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains("it has records of `fixture`; name another store with --out"),
+            "{}",
+            ended.stderr
+        );
         assert_eq!(ended.stdout, "");
     }
     let _ended = workbench.eval(["export", record.to_str().expect("UTF-8"), "--to=record.tar"]).run().expect_code(0);

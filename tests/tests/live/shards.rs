@@ -1,4 +1,4 @@
-//! A run in parts: bundles of answers, scored again by whoever chains them.
+//! A run in parts: answer sets, scored again by whoever chains them.
 
 use std::fs;
 
@@ -8,15 +8,15 @@ use super::desk::{ANSWER, Desk, Running, TASK_CLASS, until};
 fn the_shards_of_a_run_give_the_record_of_the_whole() {
     let desk = Desk::new("", "");
     let whole = desk.eval(["run", "--task-class", TASK_CLASS, "--limit=7", "--out=whole"]).run().expect_code(0);
-    let bundle = |shard: &str| {
+    let answer_set = |shard: &str| {
         let store = format!("--out=store-{}", shard.replace('/', "-"));
         let ended =
             desk.eval(["run", "--task-class", TASK_CLASS, "--limit=7", "--shard", shard, &store]).run().expect_code(0);
         assert!(ended.lines("record").is_empty(), "a shard is never chained");
-        ended.line("bundle")["path"].as_str().expect("a path").to_owned()
+        ended.line("answer_set")["path"].as_str().expect("a path").to_owned()
     };
-    let bundles = ["1/3", "2/3", "3/3"].map(bundle);
-    let [first, second, third] = bundles.each_ref().map(String::as_str);
+    let answer_sets = ["1/3", "2/3", "3/3"].map(answer_set);
+    let [first, second, third] = answer_sets.each_ref().map(String::as_str);
     let merged = desk.eval(["merge", third, first, second]).run().expect_code(0);
     assert_eq!(merged.lines("case"), whole.lines("case"));
     assert_eq!(merged.line("aggregate"), whole.line("aggregate"));
@@ -35,11 +35,11 @@ fn the_shards_of_a_run_give_the_record_of_the_whole() {
 #[test]
 fn the_shards_of_a_live_run_are_paid_for_once() {
     let desk = Desk::new("", &format!(r#"echo "$id" >> "$desk/paid"; echo '{ANSWER}'"#));
-    let bundles = ["1/2", "2/2"].map(|shard| {
+    let answer_sets = ["1/2", "2/2"].map(|shard| {
         let ended = desk.live(4, ["--shard", shard]).run().expect_code(0);
-        ended.line("bundle")["path"].as_str().expect("a path").to_owned()
+        ended.line("answer_set")["path"].as_str().expect("a path").to_owned()
     });
-    let merged = desk.eval(["merge", &bundles[0], &bundles[1]]).run().expect_code(5);
+    let merged = desk.eval(["merge", &answer_sets[0], &answer_sets[1]]).run().expect_code(5);
     assert_eq!(merged.lines("case").len(), 4);
     assert_eq!(desk.lines("paid").len(), 4);
     let record = fs::read(merged.record_path(desk.path())).expect("a record");
@@ -55,14 +55,14 @@ fn unfinished(desk: &Desk) -> serde_json::Value {
 #[test]
 fn every_shard_that_was_paid_for_is_counted_also_when_only_the_best_is_merged() {
     let desk = Desk::new("", &format!(r#"echo "$id" >> "$desk/paid"; echo '{ANSWER}'"#));
-    let bundles = ["first", "second", "third"].map(|name| {
+    let answer_sets = ["first", "second", "third"].map(|name| {
         let ended = desk.live(2, ["--shard=1/1"]).run().expect_code(0);
-        let path = desk.path().join(ended.line("bundle")["path"].as_str().expect("a path"));
+        let path = desk.path().join(ended.line("answer_set")["path"].as_str().expect("a path"));
         fs::rename(path, desk.path().join(name)).expect("kept");
         name
     });
     assert_eq!(unfinished(&desk), 3);
-    let _ = desk.eval(["merge", bundles[1]]).run().expect_code(5);
+    let _ = desk.eval(["merge", answer_sets[1]]).run().expect_code(5);
     assert_eq!(unfinished(&desk), 2, "the two that were not merged");
     // A shard's marker cannot be taken back, and neither can the one that names it.
     let markers = desk.path().join(".codegenie/eval/started");
@@ -78,11 +78,11 @@ fn every_shard_that_was_paid_for_is_counted_also_when_only_the_best_is_merged() 
 #[test]
 fn shards_of_other_stores_can_be_merged() {
     let desk = Desk::new("", &format!("echo '{ANSWER}'"));
-    let bundles = [("1/2", "--out=one"), ("2/2", "--out=two")].map(|(shard, out)| {
+    let answer_sets = [("1/2", "--out=one"), ("2/2", "--out=two")].map(|(shard, out)| {
         let ended = desk.live(2, ["--shard", shard, out]).run().expect_code(0);
-        ended.line("bundle")["path"].as_str().expect("a path").to_owned()
+        ended.line("answer_set")["path"].as_str().expect("a path").to_owned()
     });
-    let _ = desk.eval(["merge", &bundles[0], &bundles[1]]).run().expect_code(5);
+    let _ = desk.eval(["merge", &answer_sets[0], &answer_sets[1]]).run().expect_code(5);
     assert_eq!(unfinished(&desk), 0);
 }
 

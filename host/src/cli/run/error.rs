@@ -27,8 +27,8 @@ pub(in crate::cli) enum RunCommandError {
     Signals(#[source] io::Error),
     #[error("the record was committed, but `{}` could not be written", path.display())]
     ReportNotWritten { path: PathBuf, source: io::Error },
-    #[error("the run is complete, but the report of it could not be written to stdout")]
-    ResultNotPrinted(#[source] io::Error),
+    #[error("{what}, but the report of it could not be written to stdout")]
+    NotPrinted { what: &'static str, source: io::Error },
 }
 
 impl Advice for RunCommandError {
@@ -38,7 +38,7 @@ impl Advice for RunCommandError {
             Self::LiveInCi | Self::NotARecord { .. } | Self::RecordOfOtherClass { .. } | Self::Folder { .. } => {
                 Exit::UsageOrCap
             }
-            Self::Rubric { .. } | Self::Signals(_) | Self::ReportNotWritten { .. } | Self::ResultNotPrinted(_) => {
+            Self::Rubric { .. } | Self::Signals(_) | Self::ReportNotWritten { .. } | Self::NotPrinted { .. } => {
                 Exit::HarnessError
             }
         }

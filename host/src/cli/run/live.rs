@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eval_model::advice::Exit;
+use eval_model::advice::{Advice as _, Exit};
 
 use super::args::RunArgs;
 use super::error::RunCommandError;
@@ -63,20 +63,20 @@ pub(super) fn run(
             let (committed, store) = *result;
             reporters.committed(&args.task_class, &committed, &store)
         }
-        LiveOutcome::AnswerSet(written) => reporters.finish(written.exit()),
+        LiveOutcome::AnswerSet(written) => reporters.answer_set(&written),
         LiveOutcome::WasComplete { started_at, record } => {
             environment::tell(&format!(
                 "the run of {started_at} is complete, and its record is committed: nothing is left to do"
             ));
             // A shard gives an answer set, and this one was merged.
-            reporters.finish(record.map_or(Exit::Ok, |record| exit_of(&record.report)))
+            Ok(record.map_or(Exit::Ok, |record| exit_of(&record.report)))
         }
     }
 }
 
 /// Says how to go on with a run that has no result yet.
 fn resumable(error: LiveError) -> Failure {
-    let is_resumable = error.is_resumable();
+    let needs_command = error.is_resumable() && error.hint().is_none();
     let failure = Failure::from(error);
-    if is_resumable { failure.hint(format!("continue it with `{}`", environment::resume_command())) } else { failure }
+    if needs_command { failure.hint(format!("continue it with `{}`", environment::resume_command())) } else { failure }
 }

@@ -69,7 +69,7 @@ fn replay(
     if run.description.shard.is_some() {
         let header = AnswerSetHeader::new(run.description.clone(), None);
         let written = run.write_answer_set(&answers, &args.places.out, header, &mut reporters.emit())?;
-        return reporters.finish(written.exit());
+        return reporters.answer_set(&written);
     }
     let store = open_store(&args.places, args.trust)?;
     emit_notes(&store, &mut reporters.emit());

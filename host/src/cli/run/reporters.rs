@@ -16,6 +16,7 @@ use super::error::RunCommandError;
 use crate::cli::failure::Failure;
 use crate::cli::{Places, environment};
 use crate::output::{JsonLines, People, junit, markdown};
+use crate::run::answer_set::WrittenAnswerSet;
 use crate::run::event::{Event, Reporter as _};
 use crate::run::record::{Committed, exit_of};
 
@@ -63,12 +64,18 @@ impl Reporters {
             let file = OpenOptions::new().append(true).create(true).open(&path);
             file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| not_written(&path, error))?;
         }
-        self.finish(exit_of(report))
+        self.finish(exit_of(report), "the record was committed")
+    }
+
+    /// The exit code of a shard whose answer set was written.
+    pub(in crate::cli) fn answer_set(self, written: &WrittenAnswerSet) -> Result<Exit, Failure> {
+        self.finish(written.exit(), "the answer set was written")
     }
 
     /// The exit code, unless the lines did not reach whoever reads stdout.
-    pub(in crate::cli) fn finish(self, exit: Exit) -> Result<Exit, Failure> {
-        self.json_lines.finish().map(|()| exit).map_err(|source| RunCommandError::ResultNotPrinted(source).into())
+    fn finish(self, exit: Exit, what: &'static str) -> Result<Exit, Failure> {
+        let printed = self.json_lines.finish();
+        printed.map(|()| exit).map_err(|source| RunCommandError::NotPrinted { what, source }.into())
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Header, JournalError, Line, SCHEMA_VERSION};
 use crate::answers::StoredAnswer;
 use crate::live::agent::GroupIdentity;
-use eval_model::ids::CaseId;
+use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
 use eval_model::money::Usd;
 
@@ -24,6 +24,8 @@ pub(crate) struct InFlight {
 pub(crate) struct JournalContents {
     pub(crate) header: Header,
     pub(crate) finished: BTreeMap<CaseId, StoredAnswer>,
+    /// Every case that money was set aside for, as it was then.
+    pub(crate) case_digests: BTreeMap<CaseId, Digest>,
     /// Every start that came to nothing, in order; a case may be there more than once.
     pub(crate) lost: Vec<InFlight>,
     /// Up to the end of the last whole line.
@@ -69,6 +71,7 @@ struct Reading {
     header: Option<Header>,
     boot_id: String,
     finished: BTreeMap<CaseId, StoredAnswer>,
+    case_digests: BTreeMap<CaseId, Digest>,
     in_flight: BTreeMap<CaseId, InFlight>,
     lost: Vec<InFlight>,
 }
@@ -84,7 +87,8 @@ impl Reading {
                 self.lose_what_is_in_flight();
                 self.boot_id = boot_id;
             }
-            (Line::Reserved { case_id, nano_usd }, _) => {
+            (Line::Reserved { case_id, case_digest, nano_usd }, _) => {
+                self.case_digests.insert(case_id.clone(), case_digest);
                 let started = InFlight { case_id: case_id.clone(), charged: nano_usd, agent: None };
                 self.in_flight.insert(case_id, started);
             }
@@ -107,6 +111,12 @@ impl Reading {
 
     fn end(mut self, whole_bytes: u64) -> Option<JournalContents> {
         self.lose_what_is_in_flight();
-        Some(JournalContents { header: self.header?, finished: self.finished, lost: self.lost, whole_bytes })
+        Some(JournalContents {
+            header: self.header?,
+            finished: self.finished,
+            case_digests: self.case_digests,
+            lost: self.lost,
+            whole_bytes,
+        })
     }
 }

@@ -61,6 +61,7 @@ enum Line {
     },
     Reserved {
         case_id: CaseId,
+        case_digest: Digest,
         nano_usd: Usd,
     },
     Running {
@@ -202,8 +203,8 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Before an agent is started: what it may cost.
-    pub(crate) fn reserved(&self, case_id: &CaseId, amount: Usd) -> Result<(), JournalError> {
-        self.append(&Line::Reserved { case_id: case_id.clone(), nano_usd: amount })
+    pub(crate) fn reserved(&self, case_id: &CaseId, case_digest: Digest, amount: Usd) -> Result<(), JournalError> {
+        self.append(&Line::Reserved { case_id: case_id.clone(), case_digest, nano_usd: amount })
     }
 
     /// Before an agent is told anything: how to find it.

@@ -57,7 +57,7 @@ fn a_journal_tells_what_is_done_from_what_was_lost() {
     let header = header();
     let journal = place.create(header.clone(), "boot-1".to_owned()).expect("a journal");
     for case in ["001-a", "002-b", "003-c"] {
-        journal.reserved(&id(case), usd(0.5)).expect("written");
+        journal.reserved(&id(case), Digest::of(b"case"), usd(0.5)).expect("written");
     }
     journal.running(&id("001-a"), &group(41)).expect("written");
     journal.running(&id("002-b"), &group(42)).expect("written");
@@ -80,10 +80,10 @@ fn a_journal_tells_what_is_done_from_what_was_lost() {
 fn what_was_lost_stays_lost_when_the_case_is_run_again() {
     let (_store, place) = place();
     let journal = place.create(header(), "boot-1".to_owned()).expect("a journal");
-    journal.reserved(&id("001-a"), usd(0.5)).expect("written");
+    journal.reserved(&id("001-a"), Digest::of(b"case"), usd(0.5)).expect("written");
     let contents = place.read().expect("it reads").expect("an unfinished run");
     let journal = place.go_on(&contents, "boot-2".to_owned()).expect("it goes on");
-    journal.reserved(&id("001-a"), usd(0.5)).expect("written");
+    journal.reserved(&id("001-a"), Digest::of(b"case"), usd(0.5)).expect("written");
     journal.finished(answer("001-a")).expect("written");
     let contents = place.read().expect("it reads").expect("an unfinished run");
     assert_eq!(contents.lost.len(), 1);
@@ -95,7 +95,7 @@ fn a_journal_that_is_cut_anywhere_reads_as_a_shorter_one_and_can_be_continued() 
     let (_store, place) = place();
     let journal = place.create(header(), "boot-1".to_owned()).expect("a journal");
     for case in ["001-a", "002-b"] {
-        journal.reserved(&id(case), usd(0.5)).expect("written");
+        journal.reserved(&id(case), Digest::of(b"case"), usd(0.5)).expect("written");
         journal.finished(answer(case)).expect("written");
     }
     let whole = fs::read(&place.path).expect("a journal");
