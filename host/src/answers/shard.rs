@@ -5,8 +5,6 @@
 //! whose bytes were changed by accident, is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +13,7 @@ use crate::answers::StoredAnswer;
 use crate::live::cost::is_possible_cost;
 use crate::live::journal::RunTerms;
 use eval_evidence::chain::StoreId;
+use eval_evidence::files::{Audience, Dir, Draft, FileError, Missing, read_ambient_file};
 use eval_evidence::record::Sut;
 use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
@@ -69,19 +68,17 @@ enum Line {
 /// A bundle that is being written. It has its name only when it is whole.
 #[derive(Debug)]
 pub(crate) struct BundleWriter {
-    file: tempfile::NamedTempFile,
-    path: PathBuf,
+    draft: Draft,
     hasher: blake3::Hasher,
     answers: u64,
-    error: Option<io::Error>,
+    error: Option<FileError>,
 }
 
 impl BundleWriter {
-    pub(crate) fn create(path: &Path, header: BundleHeader) -> io::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let file = tempfile::NamedTempFile::new_in(folder)?;
-        let mut writer = Self { file, path: path.to_owned(), hasher: blake3::Hasher::new(), answers: 0, error: None };
+    /// Begins the bundle `name` in `folder`, which is made if there is none: it lies in a store, and so is private.
+    pub(crate) fn create(folder: &Path, name: &str, header: BundleHeader) -> Result<Self, FileError> {
+        let draft = Draft::begin(Dir::open_own(folder, Missing::Create)?, name, Audience::Owner)?;
+        let mut writer = Self { draft, hasher: blake3::Hasher::new(), answers: 0, error: None };
         writer.line(&Line::Shard(header));
         Ok(writer)
     }
@@ -92,15 +89,13 @@ impl BundleWriter {
         self.line(&Line::Answer(answer.clone()));
     }
 
-    pub(crate) fn finish(mut self) -> io::Result<PathBuf> {
+    pub(crate) fn finish(mut self) -> Result<PathBuf, FileError> {
         let end = Line::End { answers: self.answers, blake3: Digest::from_bytes(*self.hasher.finalize().as_bytes()) };
         self.line(&end);
-        if let Some(error) = self.error {
-            return Err(error);
+        match self.error {
+            Some(error) => Err(error),
+            None => self.draft.publish(),
         }
-        self.file.as_file().sync_all()?;
-        self.file.persist(&self.path).map_err(|error| error.error)?;
-        Ok(self.path)
     }
 
     fn line(&mut self, line: &Line) {
@@ -108,7 +103,7 @@ impl BundleWriter {
         bytes.push(b'\n');
         self.hasher.update(&bytes);
         if self.error.is_none() {
-            self.error = self.file.write_all(&bytes).err();
+            self.error = self.draft.write(&bytes).err();
         }
     }
 }
@@ -123,7 +118,7 @@ pub(crate) struct Bundle {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BundleError {
     #[error("the bundle `{}` cannot be read", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    File { path: PathBuf, source: FileError },
     #[error("`{}` is not a whole bundle: {message}", path.display())]
     Malformed { path: PathBuf, message: String },
     #[error("the bundles do not fit together: {0}")]
@@ -132,9 +127,8 @@ pub(crate) enum BundleError {
 
 impl Bundle {
     pub(crate) fn read(path: &Path) -> Result<Self, BundleError> {
-        let failed = |source| BundleError::Io { path: path.to_owned(), source };
-        let mut text = Vec::new();
-        File::open(path).map_err(failed)?.take(MOST_BYTES).read_to_end(&mut text).map_err(failed)?;
+        let failed = |source| BundleError::File { path: path.to_owned(), source };
+        let text = read_ambient_file(path, MOST_BYTES).map_err(failed)?;
         Self::parse(&text).map_err(|message| BundleError::Malformed { path: path.to_owned(), message })
     }
 
@@ -279,8 +273,7 @@ mod tests {
         let started_at = "2026-11-16T09:30:00.000Z".parse().expect("a time");
         let mut header = BundleHeader { lost_usd: 0.25, ..BundleHeader::new(terms, started_at) };
         change(&mut header);
-        let path = folder.join(shard.replace('/', "-"));
-        let mut writer = BundleWriter::create(&path, header).expect("a bundle");
+        let mut writer = BundleWriter::create(folder, &shard.replace('/', "-"), header).expect("a bundle");
         for (case_id, bytes) in cases {
             let answer =
                 Answer::new(Ok("{ \"verbatim\":1 }".to_owned()), Meter { cost_usd: 0.5, duration_seconds: 1.0 });

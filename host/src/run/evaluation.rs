@@ -81,8 +81,8 @@ pub(crate) fn evaluate(
 ) -> Result<(BenchRunReport, Receipt), EvaluateError> {
     let task_class = &plan.bench.registration.task_class;
     emit(&Event::RunStarted { task_class, selected: plan.names.len() });
-    let intake = store.intake().map_err(EvaluateError::Keep)?;
-    let CasesDone { finished, evidence, load_errors, warnings } = run_cases(plan, runner, Some(&intake), emit)?;
+    let incoming = store.incoming().map_err(EvaluateError::Keep)?;
+    let CasesDone { finished, evidence, load_errors, warnings } = run_cases(plan, runner, Some(&incoming), emit)?;
     let facts = RunFacts {
         selection: Selection {
             patterns: setting.patterns.clone(),
@@ -102,10 +102,10 @@ pub(crate) fn evaluate(
     };
     emit(&Event::Aggregated { task_class, run_id: report.run_id(task_class), report: &report });
     for bytes in [&plan.bench.rubric, &plan.bench.registration_bytes] {
-        intake.keep(bytes).map_err(EvaluateError::Keep)?;
+        incoming.keep(bytes).map_err(EvaluateError::Keep)?;
     }
     let receipt = store
-        .append(known, task_class, &intake, |position| record(plan, setting, position, &evidence, &report, clock()))
+        .append(known, task_class, &incoming, |position| record(plan, setting, position, &evidence, &report, clock()))
         .map_err(EvaluateError::Append)?;
     emit(&Event::Recorded(&Recorded {
         path: receipt.path.display().to_string(),

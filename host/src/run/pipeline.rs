@@ -9,8 +9,8 @@ use std::num::NonZeroUsize;
 
 use jiff::civil::Date;
 
-use eval_evidence::files::Folder;
-use eval_evidence::store::{Intake, KeepObjectError};
+use eval_evidence::files::Dir;
+use eval_evidence::store::{IncomingObjects, KeepObjectError};
 use eval_model::case::ReadCase;
 use eval_model::contract::{RubricRunner, RunnerError};
 use eval_model::ids::{CaseId, Digest};
@@ -35,7 +35,7 @@ pub(crate) enum CassetteSource {
     /// Each case's own.
     Default,
     /// `<folder>/<case-id>.json`.
-    Folder(Folder),
+    Folder(Dir),
 }
 
 /// Where the answers of a run come from.
@@ -113,7 +113,7 @@ pub(crate) enum RunCasesError {
 pub(crate) fn run_cases(
     plan: &Plan<'_>,
     runner: &dyn RubricRunner,
-    objects: Option<&Intake<'_>>,
+    objects: Option<&IncomingObjects<'_>>,
     emit: &mut dyn FnMut(&Event<'_>),
 ) -> Result<CasesDone, RunCasesError> {
     let worker = CaseWorker { plan, runner, objects };
@@ -161,7 +161,7 @@ enum NoAnswer {
 struct CaseWorker<'a> {
     plan: &'a Plan<'a>,
     runner: &'a dyn RubricRunner,
-    objects: Option<&'a Intake<'a>>,
+    objects: Option<&'a IncomingObjects<'a>>,
 }
 
 impl CaseWorker<'_> {

@@ -4,9 +4,9 @@
 
 use rustix::fs::Stat;
 
-use super::dir::FileError;
 use super::open;
 use super::reader::{StoreReader, printable};
+use crate::files::FileError;
 use crate::verify::Note;
 
 /// Everything that a store makes is its owner's alone.

@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::dir::{Dir, FileError, ReadFileError, sync_file};
 use super::reader::is_ignored;
 use crate::chain::StoreId;
+use crate::files::{Dir, FileError};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::json;
 use eval_model::utc::UtcMillis;
@@ -51,7 +51,7 @@ pub enum AnnounceError {
     File(#[from] FileError),
 }
 
-/// Why a file is no marker of this store.
+/// Why a file is not a marker of this store.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadMarkerError {
     #[error("it is not what was written: a marker with this content is called `{expected}`")]
@@ -65,7 +65,7 @@ pub enum ReadMarkerError {
     #[error("it is not UTF-8 text")]
     Text,
     #[error(transparent)]
-    File(#[from] ReadFileError),
+    File(#[from] FileError),
 }
 
 /// Writes a marker durably, and gives the name that the run's record must state.
@@ -93,8 +93,7 @@ pub(super) fn announce(
     let digest = Digest::of(&bytes);
     let name = file_name(&marker, digest);
     let draft = format!("{DRAFT_PREFIX}{name}");
-    let file = started.write_new(&draft, &bytes)?;
-    sync_file(&file, &started.path().join(&draft))?;
+    started.write_draft(&draft, &bytes)?;
     started.rename_new(&draft, started, &name)?;
     started.sync()?;
     Ok(digest)
@@ -107,7 +106,7 @@ fn file_name(marker: &StartedMarker, digest: Digest) -> String {
 }
 
 /// The names of the markers. What a crash left of one announces nothing: no case was started then. Nor does what a file manager
-/// or an editor leaves.
+/// leaves.
 pub(super) fn names(started: &Dir) -> Result<Vec<std::ffi::OsString>, FileError> {
     let is_draft = |name: &std::ffi::OsString| name.as_encoded_bytes().starts_with(DRAFT_PREFIX.as_bytes());
     Ok(started.names()?.into_iter().filter(|name| !is_draft(name) && !is_ignored(name)).collect())

@@ -16,7 +16,6 @@ use super::surroundings;
 use crate::answers::shard::BundleHeader;
 use crate::live::run_lock::RunLockQueue;
 use crate::run::pipeline::{AnswerSource, CassetteSource};
-use eval_evidence::files::Folder;
 use eval_model::advice::Exit;
 
 #[expect(clippy::needless_pass_by_value, reason = "the arguments end with the command")]
@@ -63,9 +62,6 @@ fn replay(session: &Session<'_>, args: &RunArgs) -> Result<Exit, Failure> {
 fn cassette_source(folder: Option<&Path>) -> Result<CassetteSource, Failure> {
     match folder {
         None => Ok(CassetteSource::Default),
-        Some(path) => match Folder::open_ambient(path) {
-            Ok(folder) => Ok(CassetteSource::Folder(folder)),
-            Err(error) => Err(Failure::new(Exit::UsageOrCap, format!("the cassettes' folder {error}"))),
-        },
+        Some(path) => super::open_named(path, "the cassettes' folder").map(CassetteSource::Folder),
     }
 }

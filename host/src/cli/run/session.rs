@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::super::evidence::{Recollection, TrustArgs};
 use super::super::failure::Failure;
@@ -22,6 +22,7 @@ use crate::run::evaluation::{EvaluateError, LiveFacts, RunSetting, answer_shard,
 use crate::run::event::{Event, Reporter as _};
 use crate::run::pipeline::{AnswerSource, CasesDone, Plan};
 use eval_evidence::chain::Link;
+use eval_evidence::files::FileError;
 use eval_evidence::record::{MOST_RECORD_BYTES, RecordedRun};
 use eval_evidence::store::{AppendError, Evidence as _, NotCommitted, Receipt, StoreWriter};
 use eval_evidence::verify::{Verification, verify_store};
@@ -206,12 +207,12 @@ impl Session<'_> {
         answers: AnswerSource<'_>,
         header: BundleHeader,
     ) -> Result<Exit, RunFailure> {
-        let path = self.bundle_path();
-        let not_written = |error: io::Error| {
-            let what = format!("the bundle `{}` could not be written", path.display());
+        let (folder, name) = (self.places.out.join("bundles"), self.bundle_name());
+        let not_written = |error: FileError| {
+            let what = format!("the bundle `{}` could not be written", folder.join(&name).display());
             RunFailure::Run(Failure::new(Exit::HarnessError, what).caused_by(&error))
         };
-        let mut bundle = BundleWriter::create(&path, header).map_err(not_written)?;
+        let mut bundle = BundleWriter::create(&folder, &name, header).map_err(not_written)?;
         let mut json_lines = JsonLines::new(io::stdout());
         let mut people = self.people();
         let mut emit = |event: &Event<'_>| {
@@ -233,10 +234,10 @@ impl Session<'_> {
         })
     }
 
-    fn bundle_path(&self) -> PathBuf {
+    fn bundle_name(&self) -> String {
         let shard =
             self.chosen.shard.map_or_else(String::new, |shard| format!("-{}-of-{}", shard.index(), shard.count()));
-        self.places.out.join("bundles").join(format!("{}{shard}.jsonl", self.bench.registration.task_class))
+        format!("{}{shard}.jsonl", self.bench.registration.task_class)
     }
 }
 

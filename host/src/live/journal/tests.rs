@@ -1,5 +1,7 @@
 //! Tests of the journal: what a crash may leave of it, and what is read back.
 
+use std::fs;
+
 use super::contents::InFlight;
 use super::*;
 use crate::answers::{Answer, Sourced};
@@ -185,10 +187,12 @@ fn what_is_no_regular_file_is_neither_followed_nor_waited_for() {
         place.create(header(), String::new()).expect_err("nothing is put in its place");
         std::error::Error::source(&read).map(ToString::to_string)
     };
-    assert_eq!(refused(&place).as_deref(), Some("it is not a regular file: move it away"));
+    let expected = format!("`{}`: it is a FIFO, not a file", place.path.display());
+    assert_eq!(refused(&place), Some(expected));
     fs::remove_file(&place.path).expect("it is moved away");
     let target = store.path().join("elsewhere");
     std::os::unix::fs::symlink(&target, &place.path).expect("a link");
-    refused(&place);
+    let expected = format!("`{}`: it is a symbolic link, not a file", place.path.display());
+    assert_eq!(refused(&place), Some(expected));
     assert!(!target.exists(), "nothing is written through a link");
 }
