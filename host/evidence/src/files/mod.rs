@@ -17,6 +17,7 @@ mod error;
 mod lock;
 mod tree;
 
+pub(crate) use dir::printable;
 pub use dir::{Audience, Dir, Missing, open_ambient_file, read_ambient_file};
 pub use draft::Draft;
 pub use error::{FileError, FileProblem, Kind};

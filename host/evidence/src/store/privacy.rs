@@ -5,8 +5,8 @@
 use rustix::fs::Stat;
 
 use super::open;
-use super::reader::{StoreReader, printable};
-use crate::files::FileError;
+use super::reader::StoreReader;
+use crate::files::{FileError, printable};
 use crate::verify::Note;
 
 /// Everything that a store makes is its owner's alone.

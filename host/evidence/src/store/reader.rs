@@ -9,7 +9,7 @@ use super::objects::{self, ReadObjectError};
 use super::open::{self, OpenStoreError};
 use super::started::{self, Started};
 use crate::chain::{Heads, Link, RecordFileName, StoreId, Walk, walk};
-use crate::files::{Dir, FileError, LockError, Missing, Share};
+use crate::files::{Dir, FileError, LockError, Missing, Share, printable};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
 use crate::verify::{Defect, Finding};
 use eval_model::ids::{Digest, TaskClassName};
@@ -252,9 +252,4 @@ fn examine(evidence: &dyn Evidence, name: &str) -> Result<(RecordedRun, Link), B
     }
     let claimed = Some((record.task_class, record.seq));
     Err(Box::new(Bad { claimed, defect: Defect::Misnamed { expected } }))
-}
-
-/// A name from a directory that anybody may have written to, safe to print.
-pub(super) fn printable(name: &OsStr) -> String {
-    name.as_encoded_bytes().escape_ascii().to_string()
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::reader::is_ignored;
+use super::reader::{DRAFT_PREFIX, is_ignored};
 use crate::chain::StoreId;
 use crate::files::{Dir, FileError};
 use eval_model::ids::{Digest, TaskClassName};
@@ -14,7 +14,6 @@ use eval_model::utc::UtcMillis;
 
 const SCHEMA_VERSION: u32 = 1;
 const MOST_MARKER_BYTES: u64 = 64 << 10;
-const DRAFT_PREFIX: &str = ".tmp-";
 
 /// What is said before a live run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
