@@ -28,7 +28,7 @@ use crate::answers::StoredAnswer;
 use crate::bench::select::Shard;
 use crate::live::agent::{GroupIdentity, RunMark};
 use crate::live::cost::Usd;
-use eval_evidence::files::{Dir, FileError, Missing};
+use eval_evidence::files::{Dir, FileError, FileProblem, Kind, Missing};
 use eval_model::ids::{CaseId, Digest, TaskClassName};
 use eval_model::utc::UtcMillis;
 
@@ -81,6 +81,8 @@ enum Line {
 pub(crate) enum JournalError {
     #[error("the journal `{}` cannot be {action}", path.display())]
     File { path: PathBuf, action: &'static str, source: FileError },
+    #[error("the journal `{}` is {kind}, not a file: move it away", path.display())]
+    NotAFile { path: PathBuf, kind: Kind },
     #[error("a line of the journal `{}` cannot be written", path.display())]
     Line { path: PathBuf, source: io::Error },
     #[error("there is a journal `{}` already, of a run that was not finished", path.display())]
@@ -182,7 +184,11 @@ impl JournalPlace {
     }
 
     fn failed(&self, action: &'static str, source: FileError) -> JournalError {
-        JournalError::File { path: self.path.clone(), action, source }
+        let path = self.path.clone();
+        match source.problem {
+            FileProblem::NotAFile(kind) => JournalError::NotAFile { path, kind },
+            _ => JournalError::File { path, action, source },
+        }
     }
 }
 
