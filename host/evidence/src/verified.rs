@@ -10,8 +10,9 @@ use eval_model::ids::{Digest, TaskClassName};
 use eval_model::utc::UtcMillis;
 
 use crate::chain::{Heads, Link, StoreId};
+use crate::files::FileError;
 use crate::record::RecordedRun;
-use crate::store::{AnnounceError, Evidence as _, FileError, FinishError, OpenStoreError, Receipt, StoreWriter};
+use crate::store::{AnnounceError, Evidence as _, FinishError, OpenStoreError, Receipt, StoreWriter};
 use crate::verify::{
     Checks, FirstUse, LastSeenError, LastSeenFile, Note, State, Verification, VerifyError, verify_store,
 };

@@ -3,16 +3,13 @@
 //! A cassette names the input it was made for, so one that has gone stale is noticed. The answer in it is kept verbatim: a
 //! replay hands the rubric the very bytes that the system under test wrote.
 
-use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Answer, SutName};
-use eval_evidence::files::{FileError, Folder, MOST_FILE_BYTES};
+use eval_evidence::files::{Audience, Dir, Draft, FileError, MOST_FILE_BYTES};
 use eval_model::contract::Meter;
 use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
@@ -42,7 +39,7 @@ pub(crate) struct Cassette {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CassetteError {
-    #[error("{0}")]
+    #[error(transparent)]
     File(FileError),
     #[error("`{file_name}` is not a cassette: {message}")]
     Malformed { file_name: String, message: String },
@@ -65,7 +62,7 @@ struct CassetteFile {
 }
 
 /// Reads the cassette `file_name` in `folder`. A missing one is a [`FileError`] of its own kind, for the caller to tell.
-pub(crate) fn read_cassette(folder: &Folder, file_name: &str) -> Result<Cassette, CassetteError> {
+pub(crate) fn read_cassette(folder: &Dir, file_name: &str) -> Result<Cassette, CassetteError> {
     let bytes = folder.read(file_name, MOST_FILE_BYTES).map_err(CassetteError::File)?;
     parse(&bytes).map_err(|message| CassetteError::Malformed { file_name: file_name.to_owned(), message })
 }
@@ -116,15 +113,15 @@ pub(crate) struct Recording<'a> {
 #[error("the cassette `{}` could not be written", path.display())]
 pub(crate) struct RecordError {
     path: PathBuf,
-    source: io::Error,
+    source: FileError,
 }
 
 /// Writes `<folder>/<case-id>.json`, whole or not at all, in place of one that is there. Faults are recorded too. An answer
 /// that never was one (a case that was skipped) leaves no cassette.
 pub(crate) fn record_cassette(folder: &Path, case_id: &CaseId, recording: &Recording<'_>) -> Result<(), RecordError> {
-    let path = folder.join(format!("{case_id}.json"));
+    let name = format!("{case_id}.json");
     match to_json(recording) {
-        Some(bytes) => replace_file(folder, &path, &bytes).map_err(|source| RecordError { path, source }),
+        Some(bytes) => write(folder, &name, &bytes).map_err(|source| RecordError { path: folder.join(name), source }),
         None => Ok(()),
     }
 }
@@ -152,18 +149,18 @@ fn to_json(recording: &Recording<'_>) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn replace_file(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+/// Cassettes are committed and shared, so they are not private.
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), FileError> {
+    let mut draft = Draft::begin(Dir::open_ambient(folder)?, name, Audience::Umask)?;
+    draft.write(bytes)?;
+    draft.publish().map(drop)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use eval_model::outcome::{CaseFault, HarnessErrorKind};
+    use std::fs;
 
     fn cassette(rest: &str) -> String {
         let digest = Digest::of(b"input");
@@ -230,7 +227,7 @@ mod tests {
             let recorded_at = "2026-11-16T00:00:00Z".parse().expect("a time");
             let recording = Recording { sut: &sut, input_digest: Digest::of(b"input"), recorded_at, answer: &answer };
             record_cassette(folder.path(), &case_id, &recording).expect("written");
-            let folder = Folder::open_ambient(folder.path()).expect("a folder");
+            let folder = Dir::open_ambient(folder.path()).expect("a folder");
             let cassette = read_cassette(&folder, "001-a.json").expect("a cassette");
             assert_eq!((&cassette.answer, &cassette.sut, cassette.kind), (&answer, &sut, CassetteKind::Recorded));
         }

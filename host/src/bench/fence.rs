@@ -4,9 +4,11 @@
 //! is fast enough for every commit.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::iter::successors;
 use std::path::{Path, PathBuf};
 
-use eval_evidence::files::Folder;
+use eval_evidence::files::Dir;
 use eval_model::ids::{Digest, TaskClassName, Tier};
 use eval_sandbox::inspect;
 
@@ -35,11 +37,7 @@ pub(crate) struct GitFacts {
 }
 
 /// Checks every bench below `root`.
-pub(crate) fn fence(
-    root: &Folder,
-    git: &GitFacts,
-    input_root: &InputRoot,
-) -> Result<(usize, Vec<Gap>), LoadBenchError> {
+pub(crate) fn fence(root: &Dir, git: &GitFacts, input_root: &InputRoot) -> Result<(usize, Vec<Gap>), LoadBenchError> {
     let task_classes = list_task_classes(root)?;
     let mut gaps = Vec::new();
     for task_class in &task_classes {
@@ -62,8 +60,8 @@ impl Check {
         self.gaps.push(Gap { path: self.path.join(below), message: message.into() });
     }
 
-    fn bench(&mut self, root: &Folder, task_class: &TaskClassName, git: &GitFacts, input_root: &InputRoot) {
-        if !root.open(task_class.as_str()).is_ok_and(|bench| bench.contains("README.md")) {
+    fn bench(&mut self, root: &Dir, task_class: &TaskClassName, git: &GitFacts, input_root: &InputRoot) {
+        if !root.child(task_class.as_str()).is_ok_and(|bench| bench.contains("README.md")) {
             self.gap(
                 "README.md",
                 "missing: say what the bench measures, the shape of its output and how to add a case",
@@ -71,7 +69,7 @@ impl Check {
         }
         let bench = match load_folder(root, task_class) {
             Ok(bench) => bench,
-            Err(error) => return self.gap("registration.toml", error.to_string()),
+            Err(error) => return self.gap("registration.toml", with_causes(&error)),
         };
         self.registration(&bench, git);
         self.rubric(&bench);
@@ -101,7 +99,7 @@ impl Check {
                     self.gap("rubric.wasm", refusal.to_string());
                 }
             }
-            Err(error) => self.gap("rubric.wasm", error.to_string()),
+            Err(error) => self.gap("rubric.wasm", with_causes(&error)),
         }
     }
 
@@ -125,7 +123,7 @@ impl Check {
             Ok(orphans) => orphans.iter().for_each(|name| {
                 self.gap(Path::new("tests").join(name), "golden tests of a case that the bench does not have");
             }),
-            Err(error) => self.gap("tests", error.problem.to_string()),
+            Err(error) => self.gap("tests", error.problem.words()),
         }
     }
 
@@ -133,7 +131,7 @@ impl Check {
         let path = Path::new("tests").join(name);
         let tests = match golden_tests(&bench.folder, name) {
             Ok(tests) => tests,
-            Err(error) => return self.gap(path, error.to_string()),
+            Err(error) => return self.gap(path, with_causes(&error)),
         };
         let right = tests.iter().filter(|test| test.expected.passes()).count();
         let wrong = tests.len() - right;
@@ -154,7 +152,7 @@ impl Check {
             Err(CassetteError::File(error)) if error.is_missing() => {
                 return self.gap(path, "missing: every case has a default cassette");
             }
-            Err(error) => return self.gap(path, error.to_string()),
+            Err(error) => return self.gap(path, with_causes(&error)),
         };
         if pin.and_then(|pin| pin.blake3).is_some_and(|pinned| pinned != cassette.digest) {
             self.gap(&path, format!("its BLAKE3 is {}, which is not what cassette_blake3 says", cassette.digest));
@@ -174,7 +172,7 @@ impl Check {
     fn tracked(&mut self, bench: &BenchFolder, task_class: &TaskClassName, git: &GitFacts) {
         let Some(tracked) = &git.tracked else { return };
         for name in bench.case_names() {
-            let Ok(files) = bench.folder.open("cases").and_then(|cases| cases.read_tree(name)) else { continue };
+            let Ok(files) = bench.folder.child("cases").and_then(|cases| cases.read_tree(name)) else { continue };
             for path in files.keys() {
                 let below = Path::new("cases").join(path.as_ref());
                 if !tracked.contains(&Path::new(task_class.as_str()).join(&below)) {
@@ -183,6 +181,12 @@ impl Check {
             }
         }
     }
+}
+
+/// An error on one line, with all that led to it.
+fn with_causes(error: &dyn Error) -> String {
+    let causes = successors(Some(error), |error| (*error).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]
@@ -274,7 +278,7 @@ mod tests {
         sole_gap(
             |fixture| fixture.write("registration.toml", b"\xff"),
             "registration.toml",
-            "`ROOT/fixture/registration.toml`: not UTF-8 text",
+            "`ROOT/fixture/registration.toml`: it is not UTF-8 text",
         );
     }
 
@@ -347,7 +351,7 @@ mod tests {
         gap(
             |fixture| symlink("/etc/passwd", fixture.path("cases/001-greets/input/link")).expect("a link"),
             "cases/001-greets/input/link",
-            "a symbolic link is not allowed here: use a regular file",
+            "it is a symbolic link, not a file",
         );
     }
 
@@ -376,7 +380,7 @@ mod tests {
                 fixture.write("tests/001-greets", "");
             },
             "tests/001-greets",
-            "`ROOT/fixture/tests/001-greets`: a file in place of a folder is not allowed here: use a regular file",
+            "`ROOT/fixture/tests/001-greets`: it is a file, not a directory",
         );
         let orphan = "golden tests of a case that the bench does not have";
         gap(|fixture| fixture.write("tests/004-gone/right.json", "{}"), "tests/004-gone", orphan);
@@ -387,7 +391,7 @@ mod tests {
         let fixture = Fixture::new();
         fixture.remove("tests");
         fixture.write("tests", "");
-        let problem = "a file in place of a folder is not allowed here: use a regular file";
+        let problem = "it is a file, not a directory";
         let mut expected = vec![refusal(), ("tests".to_owned(), problem.to_owned())];
         for case in ["001-greets", "002-leaves-alone", "003-either-way"] {
             expected.push((format!("tests/{case}"), format!("`ROOT/fixture/tests`: {problem}")));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use eval_evidence::files::Folder;
+use eval_evidence::files::Dir;
 use eval_model::ids::{Digest, TaskClassName};
 
 /// What lies in place of a component.
@@ -32,13 +32,13 @@ impl Fixture {
     }
 
     /// The bench root, opened.
-    pub(super) fn root(&self) -> Folder {
-        Folder::open_ambient(self.temp.path()).expect("a folder")
+    pub(super) fn root(&self) -> Dir {
+        Dir::open_ambient(self.temp.path()).expect("a folder")
     }
 
     /// Another folder of this test's own, opened.
-    pub(super) fn open(&self, path: &str) -> Folder {
-        Folder::open_ambient(&self.path(path)).expect("a folder")
+    pub(super) fn open(&self, path: &str) -> Dir {
+        Dir::open_ambient(&self.path(path)).expect("a folder")
     }
 
     /// A path in the bench.

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use eval_evidence::files::{FileError, Folder, MOST_FILE_BYTES};
+use eval_evidence::files::{Dir, FileError, MOST_FILE_BYTES};
 use eval_model::case::ReadCase;
 use eval_model::contract::{Meter, RubricRunner, RunnerError};
 use eval_model::json;
@@ -66,7 +66,7 @@ pub(crate) struct GoldenResult {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GoldenError {
-    #[error("{0}")]
+    #[error(transparent)]
     File(FileError),
     #[error("`{path}` is not a golden test: {message}")]
     Malformed { path: String, message: String },
@@ -89,19 +89,19 @@ struct Expect {
 }
 
 /// The golden tests of one case, by name. A case without a folder has none.
-pub(crate) fn golden_tests(bench: &Folder, case_name: &str) -> Result<Vec<GoldenTest>, GoldenError> {
-    let folder = match bench.open("tests").and_then(|tests| tests.open(case_name)) {
+pub(crate) fn golden_tests(bench: &Dir, case_name: &str) -> Result<Vec<GoldenTest>, GoldenError> {
+    let folder = match bench.child("tests").and_then(|tests| tests.child(case_name)) {
         Ok(folder) => folder,
         Err(error) if error.is_missing() => return Ok(Vec::new()),
         Err(error) => return Err(GoldenError::File(error)),
     };
-    let entries = folder.entries().map_err(GoldenError::File)?;
+    let entries = folder.utf8_entries().map_err(GoldenError::File)?;
     entries.iter().map(|(file_name, _)| golden_test(&folder, case_name, file_name)).collect()
 }
 
 /// The names below `tests/` that are no case of the bench.
-pub(crate) fn orphaned_tests(bench: &Folder, case_names: &[String]) -> Result<Vec<String>, FileError> {
-    let names = match bench.open("tests").and_then(|tests| tests.entries()) {
+pub(crate) fn orphaned_tests(bench: &Dir, case_names: &[String]) -> Result<Vec<String>, FileError> {
+    let names = match bench.child("tests").and_then(|tests| tests.utf8_entries()) {
         Ok(entries) => entries.into_iter().map(|(name, _)| name),
         Err(error) if error.is_missing() => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -109,7 +109,7 @@ pub(crate) fn orphaned_tests(bench: &Folder, case_names: &[String]) -> Result<Ve
     Ok(names.filter(|name| !case_names.contains(name)).collect())
 }
 
-fn golden_test(folder: &Folder, case_name: &str, file_name: &str) -> Result<GoldenTest, GoldenError> {
+fn golden_test(folder: &Dir, case_name: &str, file_name: &str) -> Result<GoldenTest, GoldenError> {
     let malformed = |message: String| {
         let path = format!("tests/{case_name}/{file_name}");
         GoldenError::Malformed { path, message }
@@ -375,7 +375,7 @@ mod tests {
         std::os::unix::fs::symlink("right.json", fixture.path("tests/001-greets/a.json")).expect("a link");
         let error = golden_tests(&fixture.open(""), "001-greets").expect_err("it is a link");
         let expected =
-            "`ROOT/fixture/tests/001-greets/a.json`: a symbolic link is not allowed here: use a regular file";
+            "`ROOT/fixture/tests/001-greets/a.json`: it is a symbolic link, not a file";
         assert_eq!(fixture.anywhere(&error.to_string()), expected);
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::case_file::CaseFile;
 use super::registration::{Registration, registered_name};
 use super::strict_toml::TomlError;
-use eval_evidence::files::{FileError, FileProblem, Folder, MOST_FILE_BYTES};
+use eval_evidence::files::{Dir, FileError, Kind, MOST_FILE_BYTES};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, ParseIdError, TaskClassName};
 use eval_model::report::LoadErrorEntry;
@@ -36,7 +36,7 @@ pub(crate) enum LoadBenchError {
         path.display()
     )]
     PinMismatch { path: PathBuf, actual: Digest, pinned: Digest },
-    #[error("{0}")]
+    #[error(transparent)]
     File(FileError),
     #[error("the bench has no cases: add one below `{}`", path.display())]
     NoCases { path: PathBuf },
@@ -68,7 +68,7 @@ pub(crate) struct BenchFolder {
     pub(crate) registration: Registration,
     /// The exact bytes, which the record's evidence keeps.
     pub(crate) registration_bytes: Vec<u8>,
-    pub(crate) folder: Folder,
+    pub(crate) folder: Dir,
     /// Every name below `cases/`, sorted, loadable or not.
     case_names: Vec<String>,
 }
@@ -90,29 +90,30 @@ impl Deref for Bench {
 }
 
 /// The task classes that have a registration, by folder name, sorted.
-pub(crate) fn list_task_classes(root: &Folder) -> Result<Vec<TaskClassName>, LoadBenchError> {
-    let entries = root.entries().map_err(LoadBenchError::File)?;
+pub(crate) fn list_task_classes(root: &Dir) -> Result<Vec<TaskClassName>, LoadBenchError> {
+    let entries = root.utf8_entries().map_err(LoadBenchError::File)?;
+    let folders = entries.into_iter().filter(|(_, kind)| *kind == Kind::Directory);
     let is_bench =
-        |name: &TaskClassName| root.open(name.as_str()).is_ok_and(|folder| folder.contains("registration.toml"));
-    Ok(entries.into_iter().filter_map(|(name, _)| name.parse().ok()).filter(is_bench).collect())
+        |name: &TaskClassName| root.child(name.as_str()).is_ok_and(|folder| folder.contains("registration.toml"));
+    Ok(folders.filter_map(|(name, _)| name.parse().ok()).filter(is_bench).collect())
 }
 
 /// Loads a bench: everything of it but the cases' own files.
-pub(crate) fn load_bench(root: &Folder, task_class: &TaskClassName) -> Result<Bench, LoadBenchError> {
+pub(crate) fn load_bench(root: &Dir, task_class: &TaskClassName) -> Result<Bench, LoadBenchError> {
     let within = load_folder(root, task_class)?;
     let (rubric, rubric_digest) = load_rubric(&within.folder)?;
     Ok(Bench { within, rubric, rubric_digest })
 }
 
 /// The registration and the list of cases.
-pub(crate) fn load_folder(root: &Folder, task_class: &TaskClassName) -> Result<BenchFolder, LoadBenchError> {
+pub(crate) fn load_folder(root: &Dir, task_class: &TaskClassName) -> Result<BenchFolder, LoadBenchError> {
     let known = list_task_classes(root)?;
     refuse_double_registration(root, task_class, &known)?;
     if !known.contains(task_class) {
         let root = root.path().to_owned();
         return Err(LoadBenchError::TaskClassNotFound { wanted: task_class.clone(), root, known });
     }
-    let folder = root.open(task_class.as_str()).map_err(LoadBenchError::File)?;
+    let folder = root.child(task_class.as_str()).map_err(LoadBenchError::File)?;
     let text = folder.read_text("registration.toml", MOST_FILE_BYTES).map_err(LoadBenchError::File)?;
     let path = folder.path().join("registration.toml");
     let registration = match Registration::parse(&text) {
@@ -127,7 +128,7 @@ pub(crate) fn load_folder(root: &Folder, task_class: &TaskClassName) -> Result<B
 }
 
 /// The component that the pin vouches for, and its digest.
-pub(crate) fn load_rubric(folder: &Folder) -> Result<(Vec<u8>, Digest), LoadBenchError> {
+pub(crate) fn load_rubric(folder: &Dir) -> Result<(Vec<u8>, Digest), LoadBenchError> {
     let rubric = folder.read("rubric.wasm", MOST_COMPONENT_BYTES).map_err(LoadBenchError::File)?;
     let digest = Digest::of(&rubric);
     check_pin(folder, digest)?;
@@ -136,12 +137,12 @@ pub(crate) fn load_rubric(folder: &Folder) -> Result<(Vec<u8>, Digest), LoadBenc
 
 /// Two folders that register one name, found before any name is compared with its folder.
 fn refuse_double_registration(
-    root: &Folder,
+    root: &Dir,
     task_class: &TaskClassName,
     known: &[TaskClassName],
 ) -> Result<(), LoadBenchError> {
     let registers = |name: &&TaskClassName| {
-        let text = root.open(name.as_str()).and_then(|folder| folder.read_text("registration.toml", MOST_FILE_BYTES));
+        let text = root.child(name.as_str()).and_then(|folder| folder.read_text("registration.toml", MOST_FILE_BYTES));
         text.ok().and_then(|text| registered_name(&text)).as_ref() == Some(task_class)
     };
     let mut folders = known.iter().filter(registers).map(|name| root.path().join(name.as_str()));
@@ -153,7 +154,7 @@ fn refuse_double_registration(
     }
 }
 
-fn check_pin(folder: &Folder, actual: Digest) -> Result<(), LoadBenchError> {
+fn check_pin(folder: &Dir, actual: Digest) -> Result<(), LoadBenchError> {
     let text = folder.read_text("rubric.wasm.blake3", 4096).map_err(LoadBenchError::File)?;
     let hex = text.strip_suffix("  rubric.wasm\n").or_else(|| text.strip_suffix("  rubric.wasm"));
     let pinned = hex.ok_or(()).and_then(|hex| hex.parse().map_err(|_: ParseIdError| ()));
@@ -164,14 +165,14 @@ fn check_pin(folder: &Folder, actual: Digest) -> Result<(), LoadBenchError> {
     }
 }
 
-fn case_names(folder: &Folder) -> Result<Vec<String>, LoadBenchError> {
+fn case_names(folder: &Dir) -> Result<Vec<String>, LoadBenchError> {
     let no_cases = || LoadBenchError::NoCases { path: folder.path().join("cases") };
-    let cases = match folder.open("cases") {
+    let cases = match folder.child("cases") {
         Ok(cases) => cases,
         Err(error) if error.is_missing() => return Err(no_cases()),
         Err(error) => return Err(LoadBenchError::File(error)),
     };
-    let names: Vec<_> = cases.entries().map_err(LoadBenchError::File)?.into_iter().map(|(name, _)| name).collect();
+    let names: Vec<_> = cases.utf8_entries().map_err(LoadBenchError::File)?.into_iter().map(|(name, _)| name).collect();
     if names.is_empty() { Err(no_cases()) } else { Ok(names) }
 }
 
@@ -186,9 +187,9 @@ impl BenchFolder {
     }
 
     /// Opens one case and reads what it says of itself.
-    pub(super) fn open_case(&self, name: &str) -> Result<(CaseFile, Folder), LoadErrorEntry> {
+    pub(super) fn open_case(&self, name: &str) -> Result<(CaseFile, Dir), LoadErrorEntry> {
         let file_error = |error: FileError| self.load_error(name, &error);
-        let folder = self.folder.open("cases").and_then(|cases| cases.open(name)).map_err(file_error)?;
+        let folder = self.folder.child("cases").and_then(|cases| cases.child(name)).map_err(file_error)?;
         let text = folder.read_text("case.toml", MOST_FILE_BYTES).map_err(file_error)?;
         match CaseFile::parse(&text, name, &self.registration.task_class) {
             Ok(file) => Ok((file, folder)),
@@ -201,11 +202,7 @@ impl BenchFolder {
     pub(crate) fn load_error(&self, name: &str, error: &FileError) -> LoadErrorEntry {
         let case_path = self.folder.path().join("cases").join(name);
         let field = error.path.strip_prefix(case_path).map(|below| below.display().to_string()).unwrap_or_default();
-        let message = match &error.problem {
-            FileProblem::Io(source) => source.kind().to_string(),
-            problem => problem.to_string(),
-        };
-        self.load_error_entry(name, field, message)
+        self.load_error_entry(name, field, error.problem.words())
     }
 
     pub(crate) fn load_error_entry(&self, name: &str, field: String, message: String) -> LoadErrorEntry {

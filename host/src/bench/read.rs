@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use eval_evidence::files::{FileError, FileProblem, Folder, MOST_FILE_BYTES};
+use eval_evidence::files::{Dir, FileError, FileProblem, MOST_FILE_BYTES};
 use eval_model::case::ReadCase;
 use eval_model::contract::CaseFiles;
 use eval_model::ids::Digest;
@@ -20,7 +20,7 @@ pub(crate) struct LoadedCase {
     pub(crate) read: ReadCase,
     pub(crate) file: CaseFile,
     /// For its cassette.
-    pub(crate) folder: Folder,
+    pub(crate) folder: Dir,
 }
 
 impl BenchFolder {
@@ -29,7 +29,8 @@ impl BenchFolder {
         let (file, folder) = self.open_case(name)?;
         match read(&file, &folder, input_root) {
             Ok(read) => Ok(LoadedCase { read, file, folder }),
-            Err(error) => Err(self.load_error(name, &error)),
+            Err(ReadCaseError::File(error)) => Err(self.load_error(name, &error)),
+            Err(ReadCaseError::Pointer(message)) => Err(self.load_error_entry(name, POINTER.to_owned(), message)),
         }
     }
 }
@@ -39,7 +40,7 @@ const POINTER: &str = "input-pointer.toml";
 
 /// Where inputs lie that are too large for the bench's folder. The host never fetches them.
 #[derive(Debug, Default)]
-pub(crate) struct InputRoot(pub(crate) Option<Folder>);
+pub(crate) struct InputRoot(pub(crate) Option<Dir>);
 
 /// `input-pointer.toml`: an input that lies under the input root.
 #[derive(Deserialize)]
@@ -51,33 +52,46 @@ struct InputPointer {
     blake3: Digest,
 }
 
-fn read(file: &CaseFile, folder: &Folder, input_root: &InputRoot) -> Result<ReadCase, FileError> {
-    let (mut files, pinned) = match folder.contains(POINTER) {
-        true => pointed_input(folder, input_root)?,
-        false => (folder.read_tree("input")?, None),
+/// Why the files of a case cannot be used.
+enum ReadCaseError {
+    File(FileError),
+    /// What is wrong with its `input-pointer.toml`.
+    Pointer(String),
+}
+
+impl From<FileError> for ReadCaseError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+fn read(file: &CaseFile, folder: &Dir, input_root: &InputRoot) -> Result<ReadCase, ReadCaseError> {
+    let (mut files, pinned) = match folder.read_text(POINTER, MOST_FILE_BYTES) {
+        Ok(pointer) => pointed_input(&pointer, folder, input_root).map(|(files, pinned)| (files, Some(pinned)))?,
+        Err(error) if error.is_missing() => (folder.read_tree("input")?, None),
+        Err(error) => return Err(error.into()),
     };
     if files.is_empty() {
-        return Err(FileError { path: folder.path().join("input"), problem: FileProblem::Missing });
+        return Err(FileError { path: folder.path().join("input"), problem: FileProblem::Missing }.into());
     }
     files.append(&mut folder.read_tree("expected")?);
     let read = ReadCase::new(file.case.clone(), Arc::new(files));
     match pinned {
         Some(pinned) if pinned != read.input_digest => {
             let message = format!("pins {pinned}, but the input below the input root has {}", read.input_digest);
-            Err(FileError { path: folder.path().join(POINTER), problem: FileProblem::Wrong(message) })
+            Err(ReadCaseError::Pointer(message))
         }
         _ => Ok(read),
     }
 }
 
 /// Reads the input that a pointer names, as if it were the case's own `input/`.
-fn pointed_input(folder: &Folder, root: &InputRoot) -> Result<(CaseFiles, Option<Digest>), FileError> {
-    let wrong = |message: String| FileError { path: folder.path().join(POINTER), problem: FileProblem::Wrong(message) };
+fn pointed_input(pointer: &str, folder: &Dir, root: &InputRoot) -> Result<(CaseFiles, Digest), ReadCaseError> {
+    let wrong = ReadCaseError::Pointer;
     if folder.contains("input") {
         return Err(wrong("there is an `input` folder as well: keep one of the two".to_owned()));
     }
-    let text = folder.read_text(POINTER, MOST_FILE_BYTES)?;
-    let pointer: InputPointer = toml::from_str(&text).map_err(|error| wrong(error.message().to_owned()))?;
+    let pointer: InputPointer = toml::from_str(pointer).map_err(|error| wrong(error.message().to_owned()))?;
     let InputRoot(Some(root)) = root else {
         return Err(wrong(format!(
             "the input lies elsewhere: give its folder with --input-root, and put it at `{}` there",
@@ -91,14 +105,14 @@ fn pointed_input(folder: &Folder, root: &InputRoot) -> Result<(CaseFiles, Option
     let missing = |_| wrong(format!("`{}` is not below the input root: put the input there", pointer.path));
     let mut parent = None;
     for part in &parts[..parts.len() - 1] {
-        parent = Some(parent.as_ref().unwrap_or(root).open(part).map_err(missing)?);
+        parent = Some(parent.as_ref().unwrap_or(root).child(part).map_err(missing)?);
     }
     let parent = parent.as_ref().unwrap_or(root);
     let name = parts[parts.len() - 1];
-    parent.open(name).map_err(missing)?;
+    parent.child(name).map_err(missing)?;
     let files = parent.read_tree(name)?;
     let renamed = |path: &Arc<str>| Arc::from(format!("input{}", &path[name.len()..]));
-    Ok((files.into_iter().map(|(path, bytes)| (renamed(&path), bytes)).collect(), Some(pointer.blake3)))
+    Ok((files.into_iter().map(|(path, bytes)| (renamed(&path), bytes)).collect(), pointer.blake3))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod run;
 mod shell;
 mod verify;
 
+use std::error::Error as _;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::bench::InputRoot;
 use crate::live::agent::{RunMark, quoted};
 use crate::live::guard;
-use eval_evidence::files::Folder;
+use eval_evidence::files::Dir;
 use eval_model::advice::Exit;
 use failure::Failure;
 
@@ -176,18 +177,25 @@ fn usage(error: &clap::Error) -> ExitCode {
     exit.code().into()
 }
 
-fn open_bench_root(path: &Path) -> Result<Folder, Failure> {
-    Folder::open_ambient(path).map_err(|error| {
-        Failure::new(Exit::UsageOrCap, format!("the bench root {error}"))
-            .hint("run from the repository's root, or name the benches' folder with --bench-root")
+fn open_bench_root(path: &Path) -> Result<Dir, Failure> {
+    open_named(path, "the bench root").map_err(|failure| {
+        failure.hint("run from the repository's root, or name the benches' folder with --bench-root")
     })
 }
 
 fn open_input_root(path: Option<&Path>) -> Result<InputRoot, Failure> {
-    let open = |path| Folder::open_ambient(path);
-    let folder = path.map(open).transpose();
-    let failed = |error| Failure::new(Exit::UsageOrCap, format!("the input root {error}"));
-    Ok(InputRoot(folder.map_err(failed)?))
+    path.map(|path| open_named(path, "the input root")).transpose().map(InputRoot)
+}
+
+/// Opens a folder that the user named, as what it is for.
+fn open_named(path: &Path, what: &str) -> Result<Dir, Failure> {
+    Dir::open_ambient(path).map_err(|error| {
+        let failure = Failure::new(Exit::UsageOrCap, format!("{what} {error}"));
+        match error.source() {
+            Some(cause) => failure.caused_by(cause),
+            None => failure,
+        }
+    })
 }
 
 /// Reads a file that the user named, at most `most` bytes of it.

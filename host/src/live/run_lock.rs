@@ -8,16 +8,16 @@
 //! The ledger is one small block, rewritten in place by the holder and read by anybody. A reader that meets a half-written
 //! block sees that its digest does not fit, and looks again.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use eval_evidence::files::{Audience, Dir, FileError};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::money::Usd;
@@ -63,14 +63,14 @@ pub(crate) enum RunLockError {
     #[error("`{}` is not a ledger of this program: move it away when no live run is going on", path.display())]
     Malformed { path: PathBuf },
     #[error("the lock `{}` cannot be used", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    File { path: PathBuf, source: FileError },
 }
 
 impl Advice for RunLockError {
     fn exit(&self) -> Exit {
         match self {
             Self::Interrupted { .. } => Exit::Interrupted,
-            Self::Held { .. } | Self::Malformed { .. } | Self::Io { .. } => Exit::HarnessError,
+            Self::Held { .. } | Self::Malformed { .. } | Self::File { .. } => Exit::HarnessError,
         }
     }
 }
@@ -86,7 +86,7 @@ fn describe(holder: Option<&Holder>) -> String {
 /// now: make one as soon as a run is asked for.
 #[derive(Debug)]
 pub(crate) struct RunLockQueue {
-    path: PathBuf,
+    name: LockName,
     task_class: TaskClassName,
     place: Place,
 }
@@ -108,7 +108,7 @@ pub(crate) struct Waiting<'a> {
 #[derive(Debug)]
 pub(crate) struct RunLock {
     file: File,
-    path: PathBuf,
+    name: LockName,
     holder: Holder,
     /// What all earlier runs spent.
     earlier: Usd,
@@ -118,40 +118,40 @@ pub(crate) struct RunLock {
 
 impl RunLockQueue {
     pub(crate) fn join(bench_root: &Path, task_class: &TaskClassName) -> Result<Self, RunLockError> {
-        let path = bench_root.join(format!(".{task_class}.runlock"));
-        let file = open(&path)?;
-        let ledger = read(&file, &path)?;
-        let place = match try_lock(&file, &path)? {
+        let name = LockName::new(bench_root, task_class)?;
+        let file = name.open()?;
+        let ledger = name.read(&file)?;
+        let place = match name.try_lock(&file)? {
             Attempt::Locked => Place::First(file),
             Attempt::HeldByAnother => Place::Behind { spent_before: ledger.spent_nano_usd },
         };
-        Ok(Self { path, task_class: task_class.clone(), place })
+        Ok(Self { name, task_class: task_class.clone(), place })
     }
 
     /// Takes the lock, after waiting for it if need be.
     pub(crate) fn acquire(self, holder: Holder, waiting: Waiting<'_>) -> Result<RunLock, RunLockError> {
-        let Self { path, task_class, place } = self;
+        let Self { name, task_class, place } = self;
         let (file, spent_before) = match place {
             Place::First(file) => (file, None),
-            Place::Behind { spent_before } => (wait_for_lock(&path, &task_class, waiting)?, Some(spent_before)),
+            Place::Behind { spent_before } => (wait_for_lock(&name, &task_class, waiting)?, Some(spent_before)),
         };
-        let ledger = read(&file, &path)?;
+        let ledger = name.read(&file)?;
         let earlier = ledger.spent_nano_usd.saturating_add(ledger.reserved_nano_usd);
         let spent_meanwhile = spent_before.map_or(Usd::ZERO, |before| earlier.saturating_sub(before));
-        let lock = RunLock { file, path, holder, earlier, spent_meanwhile };
+        let lock = RunLock { file, name, holder, earlier, spent_meanwhile };
         lock.note(Usd::ZERO, Usd::ZERO)?;
         Ok(lock)
     }
 }
 
-fn wait_for_lock(path: &Path, task_class: &TaskClassName, mut waiting: Waiting<'_>) -> Result<File, RunLockError> {
+fn wait_for_lock(name: &LockName, task_class: &TaskClassName, mut waiting: Waiting<'_>) -> Result<File, RunLockError> {
     let mut named = None;
     loop {
-        let file = open(path)?;
-        if let Attempt::Locked = try_lock(&file, path)? {
+        let file = name.open()?;
+        if let Attempt::Locked = name.try_lock(&file)? {
             return Ok(file);
         }
-        let holder = read(&file, path)?.holder;
+        let holder = name.read(&file)?.holder;
         wait_for(holder, task_class, &mut named, &mut waiting)?;
     }
 }
@@ -181,12 +181,63 @@ enum Attempt {
     HeldByAnother,
 }
 
-fn try_lock(file: &File, path: &Path) -> Result<Attempt, RunLockError> {
-    match file.try_lock() {
-        Ok(()) if is_in_place(file, path) => Ok(Attempt::Locked),
-        // Somebody moved the file away: its lock keeps nobody out, and the next attempt opens the new one.
-        Ok(()) | Err(TryLockError::WouldBlock) => Ok(Attempt::HeldByAnother),
-        Err(TryLockError::Error(source)) => Err(RunLockError::Io { path: path.to_owned(), source }),
+/// Where the lock's file is: the bench root, held open, and a name in it.
+#[derive(Debug)]
+struct LockName {
+    dir: Dir,
+    name: String,
+}
+
+impl LockName {
+    fn new(bench_root: &Path, task_class: &TaskClassName) -> Result<Self, RunLockError> {
+        let name = format!(".{task_class}.runlock");
+        match Dir::open_ambient(bench_root) {
+            Ok(dir) => Ok(Self { dir, name }),
+            Err(source) => Err(RunLockError::File { path: bench_root.join(name), source }),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join(&self.name)
+    }
+
+    fn refused(&self, action: &'static str, error: io::Error) -> RunLockError {
+        let path = self.path();
+        RunLockError::File { source: FileError::io(action, &path, error), path }
+    }
+
+    /// It lies in a repository, where others may run too.
+    fn open(&self) -> Result<File, RunLockError> {
+        let opened = self.dir.open_or_new(&self.name, Audience::Umask);
+        opened.map_err(|source| RunLockError::File { path: self.path(), source })
+    }
+
+    fn try_lock(&self, file: &File) -> Result<Attempt, RunLockError> {
+        match file.try_lock() {
+            Ok(()) if self.is_of(file) => Ok(Attempt::Locked),
+            // Somebody moved the file away: its lock keeps nobody out, and the next attempt opens the new one.
+            Ok(()) | Err(TryLockError::WouldBlock) => Ok(Attempt::HeldByAnother),
+            Err(TryLockError::Error(error)) => Err(self.refused("locked", error)),
+        }
+    }
+
+    /// Whether the name is still this file's.
+    fn is_of(&self, file: &File) -> bool {
+        let held = file.metadata().map(|metadata| (metadata.dev(), metadata.ino()));
+        let named = self.dir.stat_of(&self.name).map(|stat| stat.map(|stat| (stat.st_dev, stat.st_ino)));
+        matches!((held, named), (Ok(held), Ok(Some(named))) if held == named)
+    }
+
+    fn read(&self, file: &File) -> Result<Ledger, RunLockError> {
+        for _ in 0..MOST_READS {
+            let mut block = [0; BLOCK];
+            let length = file.read_at(&mut block, 0).map_err(|error| self.refused("read", error))?;
+            if let Some(ledger) = from_block(&block[..length]) {
+                return Ok(ledger);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Err(RunLockError::Malformed { path: self.path() })
     }
 }
 
@@ -212,27 +263,8 @@ impl RunLock {
     }
 
     fn write(&self, ledger: &Ledger) -> Result<(), RunLockError> {
-        let failed = |source| RunLockError::Io { path: self.path.clone(), source };
-        self.file.write_all_at(&to_block(ledger), 0).map_err(failed)
+        self.file.write_all_at(&to_block(ledger), 0).map_err(|error| self.name.refused("written", error))
     }
-}
-
-fn open(path: &Path) -> Result<File, RunLockError> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)
-        .map_err(|source| RunLockError::Io { path: path.to_owned(), source })
-}
-
-fn is_in_place(file: &File, path: &Path) -> bool {
-    let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-    let (held, named) = (file.metadata().map(identity), std::fs::symlink_metadata(path).map(identity));
-    matches!((held, named), (Ok(held), Ok(named)) if held == named)
 }
 
 /// A line with the ledger, a line with its digest, and spaces up to the block's size.
@@ -252,19 +284,6 @@ fn from_block(block: &[u8]) -> Option<Ledger> {
     let (line, digest) = (lines.next()?, lines.next()?.parse::<Digest>().ok()?);
     let ledger: Ledger = serde_json::from_str(line).ok()?;
     (Digest::of(line.as_bytes()) == digest && ledger.schema_version == SCHEMA_VERSION).then_some(ledger)
-}
-
-fn read(file: &File, path: &Path) -> Result<Ledger, RunLockError> {
-    for _ in 0..MOST_READS {
-        let mut block = [0; BLOCK];
-        let length =
-            file.read_at(&mut block, 0).map_err(|source| RunLockError::Io { path: path.to_owned(), source })?;
-        if let Some(ledger) = from_block(&block[..length]) {
-            return Ok(ledger);
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    Err(RunLockError::Malformed { path: path.to_owned() })
 }
 
 #[cfg(test)]

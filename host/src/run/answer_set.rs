@@ -5,13 +5,12 @@
 //! changed by accident, is refused. It is no evidence and no bundle of evidence: see `eval-host export` for those.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use eval_evidence::chain::StoreId;
+use eval_evidence::files::{Audience, Dir, Draft, FileError, Missing, read_ambient_file};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
@@ -89,7 +88,7 @@ enum Line {
 #[error("the answer set `{}` could not be written", path.display())]
 pub(crate) struct WriteAnswerSetError {
     path: PathBuf,
-    source: io::Error,
+    source: FileError,
 }
 
 /// An answer set that was written, and what came of its cases.
@@ -108,9 +107,9 @@ impl Run<'_> {
         header: AnswerSetHeader,
         emit: &mut dyn FnMut(&Event<'_>),
     ) -> Result<WrittenAnswerSet, RunError> {
-        let path = store.join(FOLDER).join(file_name(&self.description));
-        let not_written = |source| RunError::AnswerSet(WriteAnswerSetError { path: path.clone(), source });
-        let mut writer = AnswerSetWriter::create(&path, header).map_err(not_written)?;
+        let (folder, name) = (store.join(FOLDER), file_name(&self.description));
+        let not_written = |source| RunError::AnswerSet(WriteAnswerSetError { path: folder.join(&name), source });
+        let mut writer = AnswerSetWriter::create(&folder, &name, header).map_err(not_written)?;
         let done = self.cases(answers, None, &mut |event| {
             emit(event);
             if let Event::Answered(answer) = event {
@@ -145,19 +144,17 @@ fn file_name(run: &RunDescription) -> String {
 /// An answer set that is being written. It has its name only when it is whole.
 #[derive(Debug)]
 struct AnswerSetWriter {
-    file: tempfile::NamedTempFile,
-    path: PathBuf,
+    draft: Draft,
     hasher: blake3::Hasher,
     answers: u64,
-    error: Option<io::Error>,
+    error: Option<FileError>,
 }
 
 impl AnswerSetWriter {
-    fn create(path: &Path, header: AnswerSetHeader) -> io::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let file = tempfile::NamedTempFile::new_in(folder)?;
-        let mut writer = Self { file, path: path.to_owned(), hasher: blake3::Hasher::new(), answers: 0, error: None };
+    /// Begins the answer set `name` in `folder`, which is made if there is none: it lies in a store, and so is private.
+    fn create(folder: &Path, name: &str, header: AnswerSetHeader) -> Result<Self, FileError> {
+        let draft = Draft::begin(Dir::open_own(folder, Missing::Create)?, name, Audience::Owner)?;
+        let mut writer = Self { draft, hasher: blake3::Hasher::new(), answers: 0, error: None };
         writer.line(&Line::AnswerSet(header));
         Ok(writer)
     }
@@ -168,15 +165,13 @@ impl AnswerSetWriter {
         self.line(&Line::Answer(answer.clone()));
     }
 
-    fn finish(mut self) -> io::Result<PathBuf> {
+    fn finish(mut self) -> Result<PathBuf, FileError> {
         let end = Line::End { answers: self.answers, blake3: Digest::from_bytes(*self.hasher.finalize().as_bytes()) };
         self.line(&end);
-        if let Some(error) = self.error {
-            return Err(error);
+        match self.error {
+            Some(error) => Err(error),
+            None => self.draft.publish(),
         }
-        self.file.as_file().sync_all()?;
-        self.file.persist(&self.path).map_err(|error| error.error)?;
-        Ok(self.path)
     }
 
     fn line(&mut self, line: &Line) {
@@ -184,7 +179,7 @@ impl AnswerSetWriter {
         bytes.push(b'\n');
         self.hasher.update(&bytes);
         if self.error.is_none() {
-            self.error = self.file.write_all(&bytes).err();
+            self.error = self.draft.write(&bytes).err();
         }
     }
 }
@@ -200,7 +195,7 @@ pub(crate) struct AnswerSet {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AnswerSetError {
     #[error("the answer set `{}` cannot be read", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    File { path: PathBuf, source: FileError },
     #[error("`{}` is a bundle of evidence and no answer set of a shard", path.display())]
     IsBundle { path: PathBuf },
     #[error("`{}` is not a whole answer set: {message}", path.display())]
@@ -220,16 +215,15 @@ impl Advice for AnswerSetError {
         match self {
             Self::IsBundle { path } => Some(format!("check it with `eval-host verify {}`", path.display())),
             Self::OtherBench { .. } => Some("check out the commit that the shards were run from".to_owned()),
-            Self::Io { .. } | Self::Malformed { .. } | Self::Misfit(_) => None,
+            Self::File { .. } | Self::Malformed { .. } | Self::Misfit(_) => None,
         }
     }
 }
 
 impl AnswerSet {
     pub(crate) fn read(path: &Path) -> Result<Self, AnswerSetError> {
-        let failed = |source| AnswerSetError::Io { path: path.to_owned(), source };
-        let mut bytes = Vec::new();
-        File::open(path).map_err(failed)?.take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+        let failed = |source| AnswerSetError::File { path: path.to_owned(), source };
+        let bytes = read_ambient_file(path, MOST_BYTES).map_err(failed)?;
         if is_tar(&bytes) {
             return Err(AnswerSetError::IsBundle { path: path.to_owned() });
         }
@@ -388,8 +382,8 @@ mod tests {
         run.shard = Some(shard.parse().expect("a shard"));
         let mut header = AnswerSetHeader { lost_usd: 0.25, ..AnswerSetHeader::new(run, None) };
         change(&mut header);
-        let path = folder.join(shard.replace('/', "-"));
-        let mut writer = AnswerSetWriter::create(&path, header).expect("an answer set");
+        let name = shard.replace('/', "-");
+        let mut writer = AnswerSetWriter::create(folder, &name, header).expect("an answer set");
         for (case_id, bytes) in cases {
             let answer =
                 Answer::new(Ok("{ \"verbatim\":1 }".to_owned()), Meter { cost_usd: 0.5, duration_seconds: 1.0 });

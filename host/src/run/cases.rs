@@ -10,8 +10,8 @@ use std::num::NonZeroUsize;
 
 use jiff::civil::Date;
 
-use eval_evidence::files::Folder;
-use eval_evidence::store::Intake;
+use eval_evidence::files::Dir;
+use eval_evidence::store::IncomingObjects;
 use eval_model::case::ReadCase;
 use eval_model::contract::RubricRunner;
 use eval_model::ids::{CaseId, Digest};
@@ -39,7 +39,7 @@ pub(crate) enum CassetteSource {
     /// Each case's own.
     Default,
     /// `<folder>/<case-id>.json`.
-    Folder(Folder),
+    Folder(Dir),
 }
 
 /// Where the answers of a run come from.
@@ -112,7 +112,7 @@ impl Run<'_> {
     pub(super) fn cases(
         &self,
         answers: &AnswerSource<'_>,
-        objects: Option<&Intake<'_>>,
+        objects: Option<&IncomingObjects<'_>>,
         emit: &mut dyn FnMut(&Event<'_>),
     ) -> Result<CasesDone, RunError> {
         let names = self.description.names();
@@ -163,7 +163,7 @@ enum NoAnswer {
 struct CaseWorker<'a> {
     run: &'a Run<'a>,
     answers: &'a AnswerSource<'a>,
-    objects: Option<&'a Intake<'a>>,
+    objects: Option<&'a IncomingObjects<'a>>,
     today: Date,
 }
 

@@ -47,8 +47,8 @@ impl Run<'_> {
         emit: &mut dyn FnMut(&Event<'_>),
     ) -> Result<Committed, RunError> {
         let task_class = &self.description.task_class;
-        let intake = store.writer().intake().map_err(RunError::Keep)?;
-        let CasesDone { finished, evidence, load_errors, warnings } = self.cases(answers, Some(&intake), emit)?;
+        let incoming = store.writer().incoming().map_err(RunError::Keep)?;
+        let CasesDone { finished, evidence, load_errors, warnings } = self.cases(answers, Some(&incoming), emit)?;
         let facts = RunFacts {
             selection: self.description.selection(),
             lost_usd: live.map_or(0.0, |live| live.lost_usd),
@@ -64,12 +64,12 @@ impl Run<'_> {
         };
         emit(&Event::Aggregated { task_class, run_id: report.run_id(task_class), report: &report });
         for bytes in [&self.bench.rubric, &self.bench.registration_bytes] {
-            intake.keep(bytes).map_err(RunError::Keep)?;
+            incoming.keep(bytes).map_err(RunError::Keep)?;
         }
         let started_marker = live.map(|live| (live.started_marker)()).transpose().map_err(RunError::Announce)?;
         let build = |position: &Position| self.record(position, &evidence, &report, started_marker, (self.clock)());
         let known = &store.verification().snapshot;
-        let receipt = store.writer().append(known, task_class, &intake, build).map_err(RunError::Append)?;
+        let receipt = store.writer().append(known, task_class, &incoming, build).map_err(RunError::Append)?;
         emit(&Event::Recorded(&Recorded {
             path: receipt.path.display().to_string(),
             seq: receipt.link.position.seq,

@@ -161,6 +161,6 @@ fn a_journal_that_is_a_fifo_is_refused_at_once() {
     let made = std::process::Command::new("mkfifo").arg(journals.join("fixture.jsonl")).status();
     assert!(made.expect("mkfifo runs").success());
     let refused = desk.live(1, []).run().expect_code(1);
-    assert!(refused.stderr.contains("it is not a regular file: move it away"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is a FIFO, not a file: move it away"), "{}", refused.stderr);
     assert_eq!(desk.lines("paid").len(), 0);
 }

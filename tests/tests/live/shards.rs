@@ -1,6 +1,8 @@
 //! A run in parts: answer sets, scored again by whoever chains them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use super::desk::{ANSWER, Desk, Running, TASK_CLASS, until};
 
@@ -45,6 +47,52 @@ fn the_shards_of_a_live_run_are_paid_for_once() {
     let record = fs::read(merged.record_path(desk.path())).expect("a record");
     let record: serde_json::Value = serde_json::from_slice(&record).expect("JSON");
     assert_eq!((&record["mode"], &record["suts"][0]["name"]), (&"live".into(), &"agent.sh".into()));
+}
+
+/// Everything below a folder, and the folder itself.
+fn all_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let below = entries.flat_map(|path| if path.is_dir() { all_below(&path) } else { vec![path] });
+    [folder.to_owned()].into_iter().chain(below).collect()
+}
+
+/// Fails if anybody but its owner may do anything with anything in a store.
+#[track_caller]
+fn assert_private(store: &Path) {
+    for path in all_below(store) {
+        let mode = fs::metadata(&path).expect("it is there").permissions().mode() & 0o7777;
+        let expected = if path.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode, expected, "{} has mode {mode:04o}", path.display());
+    }
+}
+
+#[test]
+fn whatever_the_umask_a_store_that_begins_with_a_shard_is_private_and_takes_the_merge() {
+    for (umask, is_live) in [("umask 002", false), ("umask 0", true)] {
+        let desk = Desk::new("", &format!("echo '{ANSWER}'"));
+        let store = desk.path().join(".codegenie/eval");
+        let bundles = ["1/2", "2/2"].map(|shard| {
+            let run = if is_live {
+                desk.live(2, ["--shard", shard])
+            } else {
+                desk.eval(["run", "--task-class", TASK_CLASS, "--limit=2", "--shard", shard])
+            };
+            let ended = run.after(umask).run().expect_code(0);
+            assert_private(&store);
+            ended.line("bundle")["path"].as_str().expect("a path").to_owned()
+        });
+        assert_private(&desk.path().join(".codegenie"));
+        let merge = desk.eval(["merge", &bundles[0], &bundles[1]]).after(umask);
+        let _ = merge.run().expect_code(if is_live { 5 } else { 0 });
+        let _ = desk.eval(["verify", "--replay"]).after(umask).run().expect_code(0);
+        assert_private(&store);
+        let made: Vec<_> = all_below(&store)
+            .iter()
+            .filter_map(|path| path.strip_prefix(&store).ok()?.to_str().map(str::to_owned))
+            .collect();
+        assert!(made.iter().any(|path| path.starts_with("bundles/")), "{made:?}");
+        assert_eq!(made.iter().any(|path| path.starts_with("journals/")), is_live, "{made:?}");
+    }
 }
 
 /// How many live runs were started and have no record, as `verify` says.

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::store::{Dir, FileError, Missing, ReadFileError};
+use crate::files::{FileError, open_ambient_file};
 
 const BLOCK: usize = 512;
 const MOST_NAME_BYTES: usize = 100;
@@ -20,17 +20,11 @@ const MOST_ENTRIES: u64 = 1_000_000;
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     #[error(transparent)]
-    Open(#[from] ReadFileError),
+    Open(#[from] FileError),
     #[error("the bundle cannot be read")]
     Io(#[source] io::Error),
     #[error("`{}` is not a bundle, or was changed: {why} at byte {at}", path.display())]
     Malformed { path: PathBuf, at: u64, why: &'static str },
-}
-
-impl From<FileError> for ArchiveError {
-    fn from(error: FileError) -> Self {
-        Self::Open(error.into())
-    }
 }
 
 /// Where the content of a file is in an archive.
@@ -91,12 +85,7 @@ pub(super) fn write_end(out: &mut dyn Write) -> io::Result<()> {
 
 impl Archive {
     pub(super) fn open(path: &Path) -> Result<Self, ArchiveError> {
-        let name = path.file_name().ok_or_else(|| ReadFileError::Missing { path: path.to_owned() })?;
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let (file, size) = Dir::open_path(folder, Missing::Fail)?.open_file(name, u64::MAX)?;
+        let (file, size) = open_ambient_file(path, u64::MAX)?;
         Ok(Self { path: path.to_owned(), file, size, position: 0, entries: 0 })
     }
 

@@ -14,11 +14,9 @@ use std::path::{Path, PathBuf};
 use archive::{Archive, ArchiveError, Entry, write_end, write_entry};
 
 use crate::chain::{Link, RecordFileName, StoreId};
+use crate::files::{FileError, FileProblem, LockError};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use crate::store::{
-    Evidence, FileError, IDENTITY, LockError, MOST_OBJECT_BYTES, ReadFileError, ReadObjectError, encode_identity,
-    parse_identity,
-};
+use crate::store::{Evidence, IDENTITY, MOST_OBJECT_BYTES, ReadObjectError, encode_identity, parse_identity};
 use crate::verify::{RestoreCaseError, State, Verification, read_manifest};
 use eval_model::ids::Digest;
 
@@ -30,7 +28,7 @@ pub enum ExportError {
     #[error("the store's identity does not serialise")]
     Identity(#[source] serde_json::Error),
     #[error("a record cannot be read any more")]
-    Record(#[source] ReadFileError),
+    Record(#[source] FileError),
     #[error("the record is not the one that was verified; run the command again")]
     Changed,
     #[error("an object that the record names cannot be had")]
@@ -163,21 +161,23 @@ impl Evidence for Bundle {
         Ok(self.records.keys().map(OsString::from).collect())
     }
 
-    fn record(&self, name: &str) -> Result<Vec<u8>, ReadFileError> {
-        let path = || self.archive.path().join("runs").join(name);
-        let entry = *self.records.get(name).ok_or_else(|| ReadFileError::Missing { path: path() })?;
+    fn record(&self, name: &str) -> Result<Vec<u8>, FileError> {
+        let path = self.archive.path().join("runs").join(name);
+        let Some(entry) = self.records.get(name) else {
+            return Err(FileError { path, problem: FileProblem::Missing });
+        };
         if entry.size > MOST_RECORD_BYTES {
-            return Err(ReadFileError::TooLarge { path: path(), size: entry.size, limit: MOST_RECORD_BYTES });
+            let problem = FileProblem::TooLarge { size: entry.size, most: MOST_RECORD_BYTES };
+            return Err(FileError { path, problem });
         }
-        let read = self.archive.read(entry, MOST_RECORD_BYTES);
-        read.map_err(|source| FileError { action: "read", path: path(), source }.into())
+        self.archive.read(*entry, MOST_RECORD_BYTES).map_err(|error| FileError::io("read", &path, error))
     }
 
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
         let entry = *self.objects.get(&digest).ok_or(ReadObjectError::Missing { digest })?;
         let bytes = self.archive.read(entry, MOST_OBJECT_BYTES).map_err(|source| {
             let path = self.archive.path().join("objects").join(digest.to_string());
-            ReadObjectError::Io { digest, source: FileError { action: "read", path, source } }
+            ReadObjectError::Io { digest, source: FileError::io("read", &path, source) }
         })?;
         match Digest::of(&bytes) {
             found if found == digest => Ok(bytes),
@@ -213,10 +213,10 @@ mod tests {
         let store = StoreWriter::open(&temp.path().join("store"), user, PATIENCE).expect("a new store");
         for (class, label) in [("fixture", 9), ("fixture", 2), ("other", 3), ("fixture", 4)] {
             let run = Run::new(label);
-            let intake = store.intake().expect("it takes objects");
-            run.keep_objects(&intake);
+            let incoming = store.incoming().expect("it takes objects");
+            run.keep_objects(&incoming);
             let task_class = class.parse().expect("a task class");
-            store.append(&Snapshot::default(), &task_class, &intake, |position| run.at(position)).expect("committed");
+            store.append(&Snapshot::default(), &task_class, &incoming, |position| run.at(position)).expect("committed");
         }
         let verification = verified(store.reader(), ObjectScope::All);
         let link = &verification.links[&("fixture".parse().expect("a task class"), 2)];

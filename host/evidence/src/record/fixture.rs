@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{EvalRunRecord, Mode, OutputKind, SCHEMA_MINOR, SCHEMA_VERSION, Sut};
 use crate::chain::Position;
-use crate::store::Intake;
+use crate::store::IncomingObjects;
 use eval_model::case::ReadCase;
 use eval_model::contract::{
     BenchCase, CapturedStream, CaseFiles, Difficulty, Disposition, Meter, RawScore, RubricFault, RubricRunner,
@@ -98,9 +98,9 @@ impl Run {
         self.objects.values().map(Vec::as_slice)
     }
 
-    pub fn keep_objects(&self, intake: &Intake<'_>) {
+    pub fn keep_objects(&self, incoming: &IncomingObjects<'_>) {
         for bytes in self.objects() {
-            intake.keep(bytes).expect("kept");
+            incoming.keep(bytes).expect("kept");
         }
     }
 

@@ -5,13 +5,10 @@
 //! it was cut, or another record took its place, it is moved to `unfinished/`. Nothing is deleted but a draft whose very
 //! bytes have become a record.
 
-use rustix::io::Errno;
-
-use super::dir::{FileError, ReadFileError};
-use super::lock::LockError;
 use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, scan};
 use super::writer::{AppendError, Ready, StoreWriter};
 use crate::chain::{Heads, Link};
+use crate::files::{FileError, FileProblem, LockError};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
 
 const UNFINISHED: &str = "unfinished";
@@ -44,8 +41,6 @@ pub enum FinishError {
     Append(#[from] AppendError),
     #[error(transparent)]
     Lock(#[from] LockError),
-    #[error(transparent)]
-    Read(#[from] ReadFileError),
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -80,7 +75,7 @@ impl StoreWriter {
     fn whole_draft(&self, draft: &str, heads: &Heads) -> Result<Option<Ready>, FinishError> {
         let bytes = match self.reader().runs().read(draft, MOST_RECORD_BYTES) {
             Ok(bytes) => bytes,
-            Err(ReadFileError::NotAFile { .. } | ReadFileError::TooLarge { .. }) => return Ok(None),
+            Err(FileError { problem: FileProblem::NotAFile(_) | FileProblem::TooLarge { .. }, .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let Ok((record, link)) = RecordedRun::read(&bytes) else { return Ok(None) };
@@ -109,15 +104,11 @@ impl StoreWriter {
             let name = format!("{}.{namesakes}", draft.trim_start_matches(DRAFT_PREFIX));
             match self.reader().runs().rename_new(draft, &unfinished, &name) {
                 Ok(()) => return Ok(format!("{UNFINISHED}/{name}")),
-                Err(error) if is_taken(&error) && namesakes < MOST_NAMESAKES => namesakes += 1,
+                Err(error) if error.is_taken() && namesakes < MOST_NAMESAKES => namesakes += 1,
                 Err(error) => return Err(error.into()),
             }
         }
     }
-}
-
-fn is_taken(error: &FileError) -> bool {
-    Errno::from_io_error(&error.source) == Some(Errno::EXIST)
 }
 
 #[cfg(test)]

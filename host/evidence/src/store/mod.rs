@@ -15,12 +15,10 @@
 //! rewrites a record, and never decides what a finding means: that is [`crate::verify`]'s business. Linux only: it relies on
 //! `renameat2`, `syncfs` and `O_PATH`.
 
-mod dir;
 #[cfg(test)]
 mod faults;
 mod finish;
-mod intake;
-mod lock;
+mod incoming;
 mod objects;
 mod open;
 mod privacy;
@@ -28,10 +26,8 @@ mod reader;
 mod started;
 mod writer;
 
-pub use dir::{Dir, FileError, Missing, ReadFileError, replace_file};
 pub use finish::{DraftEnd, FinishError, FinishedDraft};
-pub use intake::{Intake, KeepObjectError};
-pub use lock::{LockError, lock_alone};
+pub use incoming::{IncomingObjects, KeepObjectError};
 pub use objects::{MOST_OBJECT_BYTES, ReadObjectError};
 pub use open::{IDENTITY, OpenStoreError, encode_identity, parse_identity};
 pub use reader::{Evidence, Seen, Snapshot, StoreReader, scan};

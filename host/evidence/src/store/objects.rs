@@ -1,11 +1,10 @@
 //! Content by its BLAKE3, checked whenever it is read.
 //!
-//! How objects get here is [`super::intake`]'s business.
+//! How objects get here is [`super::incoming`]'s business.
 
 use std::io::{self, Read as _};
-use std::path::PathBuf;
 
-use super::dir::{Dir, FileError, ReadFileError};
+use crate::files::{Dir, FileError, FileProblem, Kind};
 use eval_model::ids::Digest;
 
 /// Most bytes that an object can have: what a component may have, which is the largest thing that is stored.
@@ -18,12 +17,10 @@ pub enum ReadObjectError {
     Missing { digest: Digest },
     #[error("the object `{digest}` was changed: its content hashes to `{found}`")]
     Changed { digest: Digest, found: Digest },
-    #[error("the object `{digest}` is no object")]
-    NotAFile {
-        digest: Digest,
-        #[source]
-        source: ReadFileError,
-    },
+    #[error("the object `{digest}` is {kind}, not a file")]
+    NotAFile { digest: Digest, kind: Kind },
+    #[error("the object `{digest}` has {size} bytes, more than the {MOST_OBJECT_BYTES} that an object can have")]
+    TooLarge { digest: Digest, size: u64 },
     #[error("the object `{digest}` cannot be read")]
     Io {
         digest: Digest,
@@ -33,11 +30,12 @@ pub enum ReadObjectError {
 }
 
 impl ReadObjectError {
-    fn new(digest: Digest, error: ReadFileError) -> Self {
-        match error {
-            ReadFileError::Missing { .. } => Self::Missing { digest },
-            ReadFileError::Io(source) => Self::Io { digest, source },
-            source => Self::NotAFile { digest, source },
+    fn new(digest: Digest, error: FileError) -> Self {
+        match error.problem {
+            FileProblem::Missing => Self::Missing { digest },
+            FileProblem::NotAFile(kind) => Self::NotAFile { digest, kind },
+            FileProblem::TooLarge { size, .. } => Self::TooLarge { digest, size },
+            _ => Self::Io { digest, source: error },
         }
     }
 }
@@ -57,9 +55,9 @@ pub(super) fn check(objects: &Dir, digest: Digest) -> Result<(), ReadObjectError
     let name = digest.to_string();
     let (mut file, _) =
         objects.open_file(&name, MOST_OBJECT_BYTES).map_err(|error| ReadObjectError::new(digest, error))?;
-    let found = hash(&mut file).map_err(|source| {
-        let path: PathBuf = objects.path().join(&name);
-        ReadObjectError::Io { digest, source: FileError { action: "read", path, source } }
+    let found = hash(&mut file).map_err(|source| ReadObjectError::Io {
+        digest,
+        source: FileError::io("read", &objects.path().join(&name), source),
     })?;
     if found == digest { Ok(()) } else { Err(ReadObjectError::Changed { digest, found }) }
 }

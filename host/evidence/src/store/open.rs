@@ -8,9 +8,8 @@ use rustix::fs;
 use rustix::io::{Errno, retry_on_intr};
 use serde::{Deserialize, Serialize};
 
-use super::dir::{Dir, FileError, Missing, ReadFileError, sync_file};
-use super::lock::{self, LockError, Share};
 use crate::chain::StoreId;
+use crate::files::{Dir, FileError, FileProblem, Kind, LockError, Missing, Share};
 use crate::verify::State;
 use eval_model::json;
 
@@ -30,8 +29,8 @@ pub(super) const STAGING: &str = "staging";
 pub enum OpenStoreError {
     #[error("there is no store at `{}`", path.display())]
     Missing { path: PathBuf },
-    #[error("`{}` is a symbolic link or a file; a store must be a directory of its own, name that one", path.display())]
-    NotADirectory { path: PathBuf },
+    #[error("`{}` is {kind}; a store must be a directory of its own, name that one", path.display())]
+    NotADirectory { path: PathBuf, kind: Kind },
     #[error("`{}` belongs to user {owner}, and you are user {user}; use a store of your own with `--out`", path.display())]
     ForeignOwner { path: PathBuf, owner: u32, user: u32 },
     #[error("others may write to `{}` (mode {mode:04o}), and so to the evidence; run `chmod go-w` on it", path.display())]
@@ -54,8 +53,6 @@ pub enum OpenStoreError {
     #[error("no random number for the new store's id")]
     Random(#[source] getrandom::Error),
     #[error(transparent)]
-    Read(#[from] ReadFileError),
-    #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
@@ -66,7 +63,9 @@ impl OpenStoreError {
     pub fn state(&self) -> State {
         match self {
             Self::NoIdentity { .. } | Self::Identity { .. } | Self::NotADirectory { .. } => State::Tampered,
-            Self::Read(ReadFileError::NotAFile { .. } | ReadFileError::TooLarge { .. }) => State::Tampered,
+            Self::File(FileError { problem: FileProblem::NotAFile(_) | FileProblem::TooLarge { .. }, .. }) => {
+                State::Tampered
+            }
             _ => State::Unverifiable,
         }
     }
@@ -81,9 +80,9 @@ struct Identity {
 
 /// Opens the directory of a store, and says which of the two it is when there is none.
 pub(super) fn open_root(path: &Path, missing: Missing) -> Result<Dir, OpenStoreError> {
-    Dir::open_path(path, missing).map_err(|error| match Errno::from_io_error(&error.source) {
-        Some(Errno::NOENT) => OpenStoreError::Missing { path: path.to_owned() },
-        Some(Errno::NOTDIR | Errno::LOOP | Errno::EXIST) => OpenStoreError::NotADirectory { path: path.to_owned() },
+    Dir::open_own(path, missing).map_err(|error| match error.problem {
+        FileProblem::Missing => OpenStoreError::Missing { path: error.path },
+        FileProblem::NotADirectory(kind) => OpenStoreError::NotADirectory { path: error.path, kind },
         _ => error.into(),
     })
 }
@@ -101,8 +100,8 @@ pub(super) fn check_private(dir: &Dir, user: u32) -> Result<(), OpenStoreError> 
 
 /// Refuses filesystems on which a lock may not exclude and an fsync may not last.
 pub(super) fn check_local(dir: &Dir) -> Result<(), OpenStoreError> {
-    let error = |errno: Errno| FileError { action: "examine", path: dir.path().to_owned(), source: errno.into() };
-    let statfs = retry_on_intr(|| fs::fstatfs(dir.fd())).map_err(error)?;
+    let failed = |errno: Errno| FileError::io("examined", dir.path(), errno);
+    let statfs = retry_on_intr(|| fs::fstatfs(dir.fd())).map_err(failed)?;
     match network_kind(statfs.f_type) {
         Some(kind) => Err(OpenStoreError::NetworkFilesystem { path: dir.path().to_owned(), kind }),
         None => Ok(()),
@@ -134,11 +133,7 @@ fn network_kind(magic: fs::FsWord) -> Option<&'static str> {
 
 /// The id that a store has given itself, if it has.
 pub(super) fn read_identity(root: &Dir) -> Result<Option<StoreId>, OpenStoreError> {
-    let bytes = match root.read(IDENTITY, MOST_IDENTITY_BYTES) {
-        Ok(bytes) => bytes,
-        Err(ReadFileError::Missing { .. }) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
+    let Some(bytes) = root.read_if_any(IDENTITY, MOST_IDENTITY_BYTES)? else { return Ok(None) };
     let path = root.path().join(IDENTITY);
     let identity = decode_identity(&bytes).map_err(|source| OpenStoreError::Identity { path: path.clone(), source })?;
     if identity.schema_version > IDENTITY_VERSION {
@@ -179,7 +174,7 @@ pub(super) fn identify(root: &Dir, patience: Duration) -> Result<(), OpenStoreEr
     if read_identity(root)?.is_some() {
         return Ok(());
     }
-    let _lock = lock::lock(root, Share::Nobody, patience)?;
+    let _lock = root.lock(Share::Nobody, patience)?;
     match read_identity(root)? {
         Some(_) => Ok(()),
         None => begin(root),
@@ -200,11 +195,7 @@ fn begin(root: &Dir) -> Result<(), OpenStoreError> {
     let identity = Identity { schema_version: IDENTITY_VERSION, store_id: StoreId::from_bytes(id) };
     let path = root.path().join(IDENTITY);
     let bytes = identity_bytes(&identity).map_err(|error| OpenStoreError::Identity { path, source: error.into() })?;
-    if root.stat_of(IDENTITY_DRAFT)?.is_some() {
-        root.unlink(IDENTITY_DRAFT)?;
-    }
-    let file = root.write_new(IDENTITY_DRAFT, &bytes)?;
-    sync_file(&file, &root.path().join(IDENTITY_DRAFT))?;
+    root.write_draft(IDENTITY_DRAFT, &bytes)?;
     root.rename_new(IDENTITY_DRAFT, root, IDENTITY)?;
     // The directories above the store may be as new as it is, and a crash must not take them away from under its records.
     Ok(root.sync_filesystem()?)

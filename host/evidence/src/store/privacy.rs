@@ -4,9 +4,9 @@
 
 use rustix::fs::Stat;
 
-use super::dir::FileError;
 use super::open;
-use super::reader::{StoreReader, printable};
+use super::reader::StoreReader;
+use crate::files::{FileError, printable};
 use crate::verify::Note;
 
 /// Everything that a store makes is its owner's alone.

@@ -5,31 +5,21 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use super::dir::{Dir, FileError, Missing, ReadFileError};
-use super::lock::{self, LockError, Share};
 use super::objects::{self, ReadObjectError};
 use super::open::{self, OpenStoreError};
 use super::started::{self, Started};
 use crate::chain::{Heads, Link, RecordFileName, StoreId, Walk, walk};
+use crate::files::{Dir, FileError, LockError, Missing, Share, printable};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use crate::verify::{Defect, Finding, Note};
+use crate::verify::{Defect, Finding};
 use eval_model::ids::{Digest, TaskClassName};
 
 /// What a record is called until it is durable.
 pub(super) const DRAFT_PREFIX: &str = ".tmp-";
 
-/// Names that file managers and editors leave everywhere, which say nothing about the evidence.
-const HARMLESS_NAMES: [&str; 2] = [".DS_Store", "Thumbs.db"];
-
-/// Whether a name says nothing about the evidence.
+/// Whether a file manager leaves this name everywhere, so that it says nothing about the evidence.
 pub(super) fn is_ignored(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| HARMLESS_NAMES.contains(&name) || is_an_editors(name))
-}
-
-/// Whether an editor gave this name to its copy of a record or a marker, whose names have one shape: `<name>~`, `.<name>.swp`.
-fn is_an_editors(name: &str) -> bool {
-    let swap = || name.strip_prefix('.').and_then(|name| name.strip_suffix(".swp"));
-    name.strip_suffix('~').or_else(swap).is_some_and(RecordFileName::has_shape)
+    name == ".DS_Store" || name == "Thumbs.db"
 }
 
 /// Something that holds records and the objects they name, which nobody vouches for.
@@ -39,7 +29,7 @@ pub trait Evidence: Sync {
     /// The names of what should be records.
     fn names(&self) -> Result<Vec<OsString>, LockError>;
 
-    fn record(&self, name: &str) -> Result<Vec<u8>, ReadFileError>;
+    fn record(&self, name: &str) -> Result<Vec<u8>, FileError>;
 
     /// The content of an object, checked against its name.
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError>;
@@ -97,7 +87,6 @@ pub struct Scan {
     pub findings: Vec<Finding>,
     /// Records that never got their names.
     pub drafts: Vec<String>,
-    pub notes: Vec<Note>,
 }
 
 impl StoreReader {
@@ -109,8 +98,9 @@ impl StoreReader {
     pub(super) fn from_root(root: Dir, patience: Duration) -> Result<Self, OpenStoreError> {
         let no_identity = || OpenStoreError::NoIdentity { path: root.path().to_owned() };
         let id = open::read_identity(&root)?.ok_or_else(no_identity)?;
-        let area = |name| root.child(name)?.ok_or_else(|| OpenStoreError::Missing { path: root.path().join(name) });
-        let (runs, objects, started) = (area(open::RUNS)?, area(open::OBJECTS)?, root.child(open::STARTED)?);
+        let area =
+            |name| root.child_if_any(name)?.ok_or_else(|| OpenStoreError::Missing { path: root.path().join(name) });
+        let (runs, objects, started) = (area(open::RUNS)?, area(open::OBJECTS)?, root.child_if_any(open::STARTED)?);
         Ok(Self { id, root, patience, runs, objects, started })
     }
 
@@ -160,11 +150,11 @@ impl Evidence for StoreReader {
     fn names(&self) -> Result<Vec<OsString>, LockError> {
         // A listing that runs beside a writer may show its second record and not its first. The records themselves never
         // change, so nobody needs to wait while they are read.
-        let _lock = lock::lock(&self.root, Share::Readers, self.patience)?;
+        let _lock = self.root.lock(Share::Readers, self.patience)?;
         Ok(self.runs.names()?)
     }
 
-    fn record(&self, name: &str) -> Result<Vec<u8>, ReadFileError> {
+    fn record(&self, name: &str) -> Result<Vec<u8>, FileError> {
         self.runs.read(name, MOST_RECORD_BYTES)
     }
 
@@ -203,7 +193,6 @@ struct Reading {
     links: Walk,
     findings: Vec<Finding>,
     drafts: Vec<String>,
-    notes: Vec<Note>,
 }
 
 impl Reading {
@@ -212,10 +201,7 @@ impl Reading {
         match name.to_str() {
             Some(name) if RecordFileName::has_shape(name) => return Some(name.to_owned()),
             Some(name) if name.starts_with(DRAFT_PREFIX) => self.drafts.push(name.to_owned()),
-            Some(name) if HARMLESS_NAMES.contains(&name) => {}
-            Some(name) if is_an_editors(name) => {
-                self.notes.push(Note::LeftByAnEditor { file: format!("runs/{name}") });
-            }
+            _ if is_ignored(name) => {}
             _ => self.report(None, &printable(name), Defect::ForeignFile),
         }
         None
@@ -245,7 +231,7 @@ impl Reading {
         let broken = walk(id, &mut heads, &self.links);
         self.findings.extend(broken.into_iter().map(Finding::from));
         let snapshot = Snapshot { names, heads, newest };
-        Scan { snapshot, links: self.links.links, findings: self.findings, drafts: self.drafts, notes: self.notes }
+        Scan { snapshot, links: self.links.links, findings: self.findings, drafts: self.drafts }
     }
 }
 
@@ -266,9 +252,4 @@ fn examine(evidence: &dyn Evidence, name: &str) -> Result<(RecordedRun, Link), B
     }
     let claimed = Some((record.task_class, record.seq));
     Err(Box::new(Bad { claimed, defect: Defect::Misnamed { expected } }))
-}
-
-/// A name from a directory that anybody may have written to, safe to print.
-pub(super) fn printable(name: &OsStr) -> String {
-    name.as_encoded_bytes().escape_ascii().to_string()
 }

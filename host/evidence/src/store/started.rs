@@ -5,16 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::dir::{Dir, FileError, ReadFileError, sync_file};
-use super::reader::is_ignored;
+use super::reader::{DRAFT_PREFIX, is_ignored};
 use crate::chain::StoreId;
+use crate::files::{Dir, FileError};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::json;
 use eval_model::utc::UtcMillis;
 
 const SCHEMA_VERSION: u32 = 1;
 const MOST_MARKER_BYTES: u64 = 64 << 10;
-const DRAFT_PREFIX: &str = ".tmp-";
 
 /// What is said before a live run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +50,7 @@ pub enum AnnounceError {
     File(#[from] FileError),
 }
 
-/// Why a file is no marker of this store.
+/// Why a file is not a marker of this store.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadMarkerError {
     #[error("it is not what was written: a marker with this content is called `{expected}`")]
@@ -65,7 +64,7 @@ pub enum ReadMarkerError {
     #[error("it is not UTF-8 text")]
     Text,
     #[error(transparent)]
-    File(#[from] ReadFileError),
+    File(#[from] FileError),
 }
 
 /// Writes a marker durably, and gives the name that the run's record must state.
@@ -93,8 +92,7 @@ pub(super) fn announce(
     let digest = Digest::of(&bytes);
     let name = file_name(&marker, digest);
     let draft = format!("{DRAFT_PREFIX}{name}");
-    let file = started.write_new(&draft, &bytes)?;
-    sync_file(&file, &started.path().join(&draft))?;
+    started.write_draft(&draft, &bytes)?;
     started.rename_new(&draft, started, &name)?;
     started.sync()?;
     Ok(digest)
@@ -107,7 +105,7 @@ fn file_name(marker: &StartedMarker, digest: Digest) -> String {
 }
 
 /// The names of the markers. What a crash left of one announces nothing: no case was started then. Nor does what a file manager
-/// or an editor leaves.
+/// leaves.
 pub(super) fn names(started: &Dir) -> Result<Vec<std::ffi::OsString>, FileError> {
     let is_draft = |name: &std::ffi::OsString| name.as_encoded_bytes().starts_with(DRAFT_PREFIX.as_bytes());
     Ok(started.names()?.into_iter().filter(|name| !is_draft(name) && !is_ignored(name)).collect())

@@ -8,16 +8,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::io::Errno;
-
-use super::dir::{Dir, FileError, Missing, ReadFileError, sync_file};
-use super::intake::{Intake, KeepObjectError};
-use super::lock::{self, Lock, LockError, Share};
+use super::incoming::{IncomingObjects, KeepObjectError};
 use super::objects::ReadObjectError;
 use super::open::{self, OpenStoreError};
 use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, StoreReader, scan};
 use super::started::{self, AnnounceError};
 use crate::chain::{Link, Position, hash_of};
+use crate::files::{Dir, FileError, Lock, LockError, Missing, Share};
 use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
 use crate::verify::Finding;
 use eval_model::advice::{Advice, Exit};
@@ -72,7 +69,7 @@ pub enum NotCommitted {
     #[error("the newest record was changed since it was read")]
     HeadChanged,
     #[error("the newest record cannot be read any more")]
-    Head(#[source] ReadFileError),
+    Head(#[source] FileError),
     #[error("the record was made for another place in the chain")]
     Misplaced,
     #[error("the record does not serialise")]
@@ -135,8 +132,8 @@ impl StoreWriter {
 
     /// Locks the store for itself.
     pub(super) fn lock(&self) -> Result<Lock, LockError> {
-        let lock = lock::lock(self.reader.root(), Share::Nobody, self.patience)?;
-        lock::check_in_place(self.reader.root())?;
+        let lock = self.reader.root().lock(Share::Nobody, self.patience)?;
+        self.reader.root().check_in_place()?;
         Ok(lock)
     }
 
@@ -145,13 +142,13 @@ impl StoreWriter {
     }
 
     /// Begins to take in the objects of a run.
-    pub fn intake(&self) -> Result<Intake<'_>, KeepObjectError> {
-        Intake::begin(&self.reader, &self.staging, self.patience)
+    pub fn incoming(&self) -> Result<IncomingObjects<'_>, KeepObjectError> {
+        IncomingObjects::begin(&self.reader, &self.staging, self.patience)
     }
 
     /// Keeps an informational copy of a verdict, which is no evidence and which nothing reads.
     pub fn recommend(&self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
-        self.reader.root().child_or_new(open::RECOMMENDATIONS)?.write_new(name, bytes).map(drop)
+        self.reader.root().child_or_new(open::RECOMMENDATIONS)?.write_new(name, bytes)
     }
 
     /// Says durably that a live run begins. Its record must name what this gives. `shards` are the announcements of the
@@ -172,12 +169,12 @@ impl StoreWriter {
         &self,
         known: &Snapshot,
         task_class: &TaskClassName,
-        intake: &Intake<'_>,
+        incoming: &IncomingObjects<'_>,
         build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
     ) -> Result<Receipt, AppendError> {
         let not_committed = |source| AppendError::NotCommitted { task_class: task_class.clone(), source };
         let _lock = self.lock().map_err(|error| not_committed(error.into()))?;
-        let ready = self.prepare(known, task_class, intake, build).map_err(not_committed)?;
+        let ready = self.prepare(known, task_class, incoming, build).map_err(not_committed)?;
         self.write_draft(&ready).map_err(|error| not_committed(error.into()))?;
         self.publish(&ready)
     }
@@ -187,7 +184,7 @@ impl StoreWriter {
         &self,
         known: &Snapshot,
         task_class: &TaskClassName,
-        intake: &Intake<'_>,
+        incoming: &IncomingObjects<'_>,
         build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
     ) -> Result<Ready, NotCommitted> {
         let position = self.next_position(known, task_class)?;
@@ -200,8 +197,8 @@ impl StoreWriter {
         if link.position != position {
             return Err(NotCommitted::Misplaced);
         }
-        intake.settle().map_err(NotCommitted::Objects)?;
-        for digest in record.named_objects().into_iter().filter(|digest| !intake.has(*digest)) {
+        incoming.settle().map_err(NotCommitted::Objects)?;
+        for digest in record.named_objects().into_iter().filter(|digest| !incoming.has(*digest)) {
             self.reader.check_object(digest).map_err(NotCommitted::Object)?;
         }
         let name = link.file_name().as_str().to_owned();
@@ -227,12 +224,7 @@ impl StoreWriter {
     pub(super) fn write_draft(&self, ready: &Ready) -> Result<(), FileError> {
         let runs = self.reader.runs();
         // Nobody else is writing, so a draft of this name is what a crash left of these very bytes.
-        if runs.stat_of(&ready.draft)?.is_some() {
-            runs.unlink(&ready.draft)?;
-        }
-        let written = runs
-            .write_new(&ready.draft, &ready.bytes)
-            .and_then(|file| sync_file(&file, &runs.path().join(&ready.draft)));
+        let written = runs.write_draft(&ready.draft, &ready.bytes);
         if written.is_err() {
             self.discard_draft(ready);
         }
@@ -246,7 +238,7 @@ impl StoreWriter {
         if let Err(source) = runs.rename_new(&ready.draft, runs, &ready.name) {
             let source = match runs.stat_of(&ready.name) {
                 // An error that was reported although the rename took place, or a file that somebody put there.
-                Ok(Some(_)) if Errno::from_io_error(&source.source) != Some(Errno::EXIST) => {
+                Ok(Some(_)) if !source.is_taken() => {
                     return Err(AppendError::Unknown { task_class: task_class.clone(), seq: *seq, path, source });
                 }
                 _ => source,

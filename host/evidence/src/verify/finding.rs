@@ -11,8 +11,9 @@ use super::last_seen::LastSeenDefect;
 use super::replay::ReplayDefect;
 use crate::anchor::AnchorDefect;
 use crate::chain::{Break, Broken, Link, RecordFileName};
+use crate::files::{FileError, FileProblem};
 use crate::record::ReadRecordError;
-use crate::store::{DraftEnd, FinishedDraft, ReadFileError, ReadMarkerError, ReadObjectError};
+use crate::store::{DraftEnd, FinishedDraft, ReadMarkerError, ReadObjectError};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::text::Message;
 
@@ -61,9 +62,9 @@ pub enum Defect {
     #[error("its name is not a record's, and nothing else belongs here")]
     ForeignFile,
     #[error("it cannot be read")]
-    Unreadable(#[source] ReadFileError),
+    Unreadable(#[source] FileError),
     #[error("it is not a record's file")]
-    NotAFile(#[source] ReadFileError),
+    NotAFile(#[source] FileError),
     #[error("it was there and is gone")]
     Gone,
     #[error("it does not read as a record")]
@@ -78,7 +79,7 @@ pub enum Defect {
     DraftCommitted { task_class: TaskClassName, seq: u64 },
     #[error("a crash had left it unfinished, and its place is taken or its content cut; it is kept as `{kept}`")]
     DraftSetAside { kept: String },
-    #[error("it is no marker of a run")]
+    #[error("it is not the marker of a live run")]
     Marker(#[source] ReadMarkerError),
     #[error("it names the marker `{marker}` of its start, which is gone")]
     MarkerGone { marker: Digest },
@@ -105,9 +106,10 @@ impl Defect {
                 State::Unverifiable
             }
             Self::Draft | Self::DraftCommitted { .. } | Self::DraftSetAside { .. } => State::Incomplete,
-            Self::Marker(ReadMarkerError::Newer { .. } | ReadMarkerError::File(ReadFileError::Io(_))) => {
-                State::Unverifiable
-            }
+            Self::Marker(
+                ReadMarkerError::Newer { .. }
+                | ReadMarkerError::File(FileError { problem: FileProblem::Io { .. }, .. }),
+            ) => State::Unverifiable,
             Self::LastSeen(defect) => defect.state(),
             Self::Replay(defect) => defect.state(),
             Self::ForeignFile
@@ -126,12 +128,12 @@ impl Defect {
     }
 }
 
-impl From<ReadFileError> for Defect {
-    fn from(error: ReadFileError) -> Self {
-        match error {
-            ReadFileError::Missing { .. } => Self::Gone,
-            ReadFileError::Io(_) => Self::Unreadable(error),
-            ReadFileError::NotAFile { .. } | ReadFileError::TooLarge { .. } => Self::NotAFile(error),
+impl From<FileError> for Defect {
+    fn from(error: FileError) -> Self {
+        match error.problem {
+            FileProblem::Missing => Self::Gone,
+            FileProblem::Io { .. } => Self::Unreadable(error),
+            _ => Self::NotAFile(error),
         }
     }
 }
@@ -140,7 +142,9 @@ impl From<ReadObjectError> for Defect {
     fn from(error: ReadObjectError) -> Self {
         match error {
             ReadObjectError::Missing { .. } | ReadObjectError::Io { .. } => Self::ObjectMissing(error),
-            ReadObjectError::Changed { .. } | ReadObjectError::NotAFile { .. } => Self::ObjectChanged(error),
+            ReadObjectError::Changed { .. } | ReadObjectError::NotAFile { .. } | ReadObjectError::TooLarge { .. } => {
+                Self::ObjectChanged(error)
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::State;
 use crate::chain::{Head, Heads, StoreId};
-use crate::store::{Dir, FileError, LockError, Missing, ReadFileError, lock_alone, replace_file};
+use crate::files::{Dir, FileError, FileProblem, LockError, Missing, Share};
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::json;
 
@@ -92,8 +92,6 @@ pub enum LastSeenError {
     #[error("the last-seen head does not serialise")]
     Serialise(#[source] serde_json::Error),
     #[error(transparent)]
-    Read(#[from] ReadFileError),
-    #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
@@ -112,7 +110,7 @@ impl LastSeenFile {
     /// For the store that the user calls `store`, an absolute path, below the user's state directory.
     pub fn open(state_dir: &Path, store: &Path, patience: Duration) -> Result<Self, LastSeenError> {
         let store = place(store);
-        let dir = Dir::open_path(&state_dir.join(FOLDER), Missing::Create)?;
+        let dir = Dir::open_own(&state_dir.join(FOLDER), Missing::Create)?;
         let name = format!("{}.json", Digest::of(store.as_os_str().as_encoded_bytes()));
         Ok(Self { dir, name, store: store.to_string_lossy().into_owned(), patience })
     }
@@ -122,11 +120,11 @@ impl LastSeenFile {
     }
 
     pub fn read(&self) -> Result<Memory, LastSeenError> {
-        let bytes = match self.dir.read(&self.name, MOST_BYTES) {
-            Ok(bytes) => bytes,
-            Err(ReadFileError::Missing { .. }) => return Ok(Memory::None),
-            Err(ReadFileError::Io(error)) => return Err(error.into()),
-            Err(ReadFileError::NotAFile { .. } | ReadFileError::TooLarge { .. }) => return Ok(self.damaged()),
+        let bytes = match self.dir.read_if_any(&self.name, MOST_BYTES) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(Memory::None),
+            Err(error) if matches!(error.problem, FileProblem::Io { .. }) => return Err(error.into()),
+            Err(_) => return Ok(self.damaged()),
         };
         let seen = decode(&bytes).filter(|seen| seen.schema_version == SCHEMA_VERSION && seen.store == self.store);
         Ok(seen.map_or_else(|| self.damaged(), Memory::Seen))
@@ -143,7 +141,7 @@ impl LastSeenFile {
         heads: &Heads,
         started: &BTreeMap<TaskClassName, u64>,
     ) -> Result<(), LastSeenError> {
-        let _lock = lock_alone(&self.dir, self.patience)?;
+        let _lock = self.dir.lock(Share::Nobody, self.patience)?;
         let mut next = LastSeen {
             schema_version: SCHEMA_VERSION,
             store: self.store.clone(),
@@ -159,7 +157,7 @@ impl LastSeenFile {
             return Ok(());
         }
         let bytes = encode(&next).map_err(LastSeenError::Serialise)?;
-        Ok(replace_file(&self.dir, &self.name, &bytes)?)
+        Ok(self.dir.replace(&self.name, &bytes)?)
     }
 }
 

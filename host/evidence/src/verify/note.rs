@@ -22,8 +22,6 @@ pub enum Note {
     OpenToOthers { file: String, mode: u32, more: usize },
     /// A record says that it was finished before the one that it follows.
     ClockWentBack { task_class: TaskClassName, seq: u64 },
-    /// A copy of a record that an editor made.
-    LeftByAnEditor { file: String },
     /// A checkpoint has more records of the class than a bundle carries.
     CheckpointIsLater { task_class: TaskClassName, anchored: u64, carried: u64 },
     /// A checkpoint was made before the class had a record.
@@ -41,8 +39,7 @@ impl Note {
             | Self::NothingRemembered
             | Self::EarlierFindings { .. }
             | Self::ForeignOwner { .. }
-            | Self::OpenToOthers { .. }
-            | Self::LeftByAnEditor { .. } => None,
+            | Self::OpenToOthers { .. } => None,
         }
     }
 }
@@ -71,7 +68,6 @@ impl fmt::Display for Note {
                 "record {seq} of `{task_class}` says that it was finished before the one before it: a clock was set back; the \
                  order of records does not depend on it"
             ),
-            Self::LeftByAnEditor { file } => write!(f, "`{file}` is what an editor left of a record that was opened in it"),
             Self::CheckpointIsLater { task_class, anchored, carried } => write!(
                 f,
                 "task class `{task_class}`: the checkpoint has its record {anchored}, and the bundle ends with {carried}, so the \

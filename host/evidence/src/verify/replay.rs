@@ -327,15 +327,15 @@ mod tests {
         let store = StoreWriter::open(&temp.path().join("store"), user, Duration::from_secs(60)).expect("a new store");
         for label in 1..=3 {
             let run = Run::new(label);
-            let intake = store.intake().expect("it takes objects");
-            run.keep_objects(&intake);
+            let incoming = store.incoming().expect("it takes objects");
+            run.keep_objects(&incoming);
             let build = |position: &_| {
                 let mut record = run.at(position);
                 change(&mut record);
                 record
             };
             let task_class = "fixture".parse().expect("a task class");
-            store.append(&Snapshot::default(), &task_class, &intake, build).expect("committed");
+            store.append(&Snapshot::default(), &task_class, &incoming, build).expect("committed");
         }
         let verification = verify_evidence(store.reader(), ObjectScope::All, &mut |_, _| {}).expect("it can be read");
         assert_eq!(verification.state(), State::Ok, "{:?}", verification.findings);

@@ -9,7 +9,8 @@ use super::last_seen::{FirstUse, LastSeenDefect, LastSeenError, LastSeenFile, Me
 use super::note::Note;
 use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, Position, StoreId};
-use crate::store::{Evidence, FileError, LockError, Seen, Snapshot, Started, StoreReader, scan};
+use crate::files::{FileError, LockError};
+use crate::store::{Evidence, Seen, Snapshot, Started, StoreReader, scan};
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::utc::UtcMillis;
 
@@ -216,7 +217,7 @@ fn walk(
         links: scan.links.into_iter().map(place).collect(),
         unfinished: Vec::new(),
         findings: Vec::new(),
-        notes: scan.notes,
+        notes: Vec::new(),
         snapshot: scan.snapshot,
     };
     verification.note_clocks();

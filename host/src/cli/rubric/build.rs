@@ -9,7 +9,7 @@ use crate::bench::rubric_build::{BuiltRubric, build_rubric, install_rubric};
 use crate::cli::environment;
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use eval_evidence::files::Folder;
+use eval_evidence::files::Dir;
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 
@@ -33,8 +33,8 @@ pub(super) fn build(args: &BuildArgs) -> Result<Exit, Failure> {
     let toolchain = environment::toolchain().ok_or_else(|| {
         Failure::new(Exit::HarnessError, "neither CARGO_HOME nor HOME is set, so cargo's folder is unknown")
     })?;
-    let root = Folder::open_ambient(&args.bench_root).map_err(|error| {
-        Failure::new(Exit::UsageOrCap, error.to_string()).hint("name the benches' folder with --bench-root")
+    let root = Dir::open_ambient(&args.bench_root).map_err(|error| {
+        Failure::from_error(Exit::UsageOrCap, &error).hint("name the benches' folder with --bench-root")
     })?;
     let task_classes = match &args.task_class {
         Some(task_class) => vec![task_class.clone()],
@@ -63,8 +63,8 @@ pub(super) fn build(args: &BuildArgs) -> Result<Exit, Failure> {
     printer.finish(exit)
 }
 
-fn is_committed(built: &BuiltRubric, root: &Folder, task_class: &TaskClassName) -> bool {
-    let committed = |name| root.open(task_class.as_str()).and_then(|bench| bench.read(name, u64::MAX - 1)).ok();
+fn is_committed(built: &BuiltRubric, root: &Dir, task_class: &TaskClassName) -> bool {
+    let committed = |name| root.child(task_class.as_str()).and_then(|bench| bench.read(name, u64::MAX - 1)).ok();
     committed("rubric.wasm").as_deref() == Some(&built.bytes)
         && committed("rubric.wasm.blake3").as_deref() == Some(built.pin().as_bytes())
 }

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use eval_evidence::files::FileError;
 use eval_evidence::record::ReadRecordError;
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::TaskClassName;
@@ -21,8 +20,6 @@ pub(in crate::cli) enum RunCommandError {
     NotARecord { path: PathBuf, source: ReadRecordError },
     #[error("the record `{}` is of `{found}`, not of `{wanted}`", path.display())]
     RecordOfOtherClass { path: PathBuf, found: TaskClassName, wanted: TaskClassName },
-    #[error("{what} {error}")]
-    Folder { what: &'static str, error: FileError },
     #[error("eval-host cannot listen for signals")]
     Signals(#[source] io::Error),
     #[error("the record was committed, but `{}` could not be written", path.display())]
@@ -35,9 +32,7 @@ impl Advice for RunCommandError {
     fn exit(&self) -> Exit {
         match self {
             Self::NoneSelected { .. } => Exit::NoCases,
-            Self::LiveInCi | Self::NotARecord { .. } | Self::RecordOfOtherClass { .. } | Self::Folder { .. } => {
-                Exit::UsageOrCap
-            }
+            Self::LiveInCi | Self::NotARecord { .. } | Self::RecordOfOtherClass { .. } => Exit::UsageOrCap,
             Self::Rubric { .. } | Self::Signals(_) | Self::ReportNotWritten { .. } | Self::NotPrinted { .. } => {
                 Exit::HarnessError
             }

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use eval_evidence::files::Folder;
 use eval_evidence::record::{MOST_RECORD_BYTES, RecordedRun};
 use eval_evidence::verified::VerifiedStore;
 use eval_model::advice::Exit;
@@ -24,7 +23,7 @@ use self::args::SelectionArgs;
 use self::error::RunCommandError;
 use super::evidence::{self, TrustArgs};
 use super::failure::Failure;
-use super::{LOCK_PATIENCE, Places, environment, open_bench_root, open_input_root, read_file};
+use super::{LOCK_PATIENCE, Places, environment, open_bench_root, open_input_root, open_named, read_file};
 use crate::bench::select::Wanted;
 use crate::bench::{Bench, load_bench};
 use crate::description::RunDescription;
@@ -130,11 +129,6 @@ fn failing_in(path: &Path, task_class: &TaskClassName) -> Result<BTreeSet<String
 fn cassette_source(folder: Option<&Path>) -> Result<CassetteSource, Failure> {
     match folder {
         None => Ok(CassetteSource::Default),
-        Some(path) => {
-            let opened = Folder::open_ambient(path);
-            Ok(CassetteSource::Folder(
-                opened.map_err(|error| RunCommandError::Folder { what: "the cassettes' folder", error })?,
-            ))
-        }
+        Some(path) => open_named(path, "the cassettes' folder").map(CassetteSource::Folder),
     }
 }

@@ -5,18 +5,16 @@
 //! what a case's own input has there is compared like everything else.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Read as _};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use rustix::fs::OFlags;
 use serde::Serialize;
 
 use super::response::fault;
 use super::workspace::input_files;
 use crate::live::diff::{FileChange, unified_diff};
+use eval_evidence::files::{Dir, FileError, FileProblem, Kind};
 use eval_model::contract::CaseFiles;
 use eval_model::outcome::{HarnessErrorKind, NoOutput};
 
@@ -51,7 +49,8 @@ struct Patch<'a> {
 pub(super) fn patch_of(workspace: &Path, files: &CaseFiles, most: usize) -> Result<String, NoOutput> {
     let before: BTreeMap<&[u8], &[u8]> = input_files(files).map(|(path, bytes)| (path.as_bytes(), bytes)).collect();
     let mut walk = Walk { before: &before, found: BTreeMap::new(), bytes: 0 };
-    walk.folder(workspace, &mut Vec::new(), 0).map_err(|problem| problem.into_fault())?;
+    let root = Dir::open_ambient(workspace).map_err(Failure::Unreadable);
+    root.and_then(|root| walk.folder(&root, &mut Vec::new(), 0)).map_err(Failure::into_fault)?;
     let diff = diff_of(&before, &walk.found);
     let output = serde_json::to_string(&Patch { action: "patch", diff: &diff }).expect("two texts serialise");
     if output.len() > most {
@@ -74,16 +73,17 @@ fn diff_of(before: &BTreeMap<&[u8], &[u8]>, after: &BTreeMap<Vec<u8>, Vec<u8>>) 
 /// Why a workspace cannot be compared.
 enum Failure {
     TooMuch(String),
-    Unreadable(io::Error),
+    Unreadable(FileError),
 }
 
 impl Failure {
     fn into_fault(self) -> NoOutput {
         match self {
             Self::TooMuch(what) => fault(HarnessErrorKind::TooMuchOutput, what),
-            Self::Unreadable(error) => {
-                fault(HarnessErrorKind::UnreadableWorkspace, format!("it cannot be compared: {}", error.kind()))
-            }
+            Self::Unreadable(error) => fault(
+                HarnessErrorKind::UnreadableWorkspace,
+                format!("it cannot be compared: {}", error.problem.words()),
+            ),
         }
     }
 }
@@ -95,53 +95,52 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn folder(&mut self, folder: &Path, prefix: &mut Vec<u8>, depth: usize) -> Result<(), Failure> {
+    fn folder(&mut self, folder: &Dir, prefix: &mut Vec<u8>, depth: usize) -> Result<(), Failure> {
         if depth > MOST_DEPTH {
             return Err(Failure::TooMuch(format!("folders in the workspace are nested deeper than {MOST_DEPTH}")));
         }
-        for entry in fs::read_dir(folder).map_err(Failure::Unreadable)? {
-            let entry = entry.map_err(Failure::Unreadable)?;
-            let name = entry.file_name();
+        for (name, kind) in folder.entries().map_err(Failure::Unreadable)? {
             let length = prefix.len();
             prefix.extend_from_slice(name.as_bytes());
-            self.entry(&entry, name.as_bytes(), prefix, depth)?;
+            if !self.is_noise(&name, prefix) {
+                self.entry(folder, &name, kind, prefix, depth)?;
+            }
             prefix.truncate(length);
         }
         Ok(())
     }
 
-    fn entry(&mut self, entry: &fs::DirEntry, name: &[u8], path: &mut Vec<u8>, depth: usize) -> Result<(), Failure> {
-        if NOISE.contains(&name) && !self.is_in_the_input(path) {
-            return Ok(());
-        }
-        let kind = entry.file_type().map_err(Failure::Unreadable)?;
-        if kind.is_dir() {
-            path.push(b'/');
-            self.folder(&entry.path(), path, depth + 1)
-        } else if kind.is_file() {
-            self.file(&entry.path(), path)
-        } else {
-            Ok(())
+    fn entry(
+        &mut self,
+        folder: &Dir,
+        name: &OsStr,
+        kind: Kind,
+        path: &mut Vec<u8>,
+        depth: usize,
+    ) -> Result<(), Failure> {
+        match kind {
+            Kind::Directory => {
+                path.push(b'/');
+                self.folder(&folder.child(name).map_err(Failure::Unreadable)?, path, depth + 1)
+            }
+            Kind::File => self.file(folder, name, path),
+            _ => Ok(()),
         }
     }
 
-    /// Whether the case came with this file, or with files below this folder.
-    fn is_in_the_input(&self, path: &[u8]) -> bool {
+    /// Whether a tool made this without being asked: the case came neither with this file, nor with files below this folder.
+    fn is_noise(&self, name: &OsStr, path: &[u8]) -> bool {
         let is_below = |key: &&[u8]| key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest[0] == b'/');
-        self.before.keys().any(is_below)
+        NOISE.contains(&name.as_bytes()) && !self.before.keys().any(is_below)
     }
 
-    fn file(&mut self, file: &Path, path: &[u8]) -> Result<(), Failure> {
-        let room = MOST_BYTES - self.bytes;
-        let mut bytes = Vec::new();
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(file).map_err(Failure::Unreadable)?;
-        opened.take(room + 1).read_to_end(&mut bytes).map_err(Failure::Unreadable)?;
+    fn file(&mut self, folder: &Dir, name: &OsStr, path: &[u8]) -> Result<(), Failure> {
+        let bytes = folder.read(name, MOST_BYTES - self.bytes).map_err(|error| match error.problem {
+            FileProblem::TooLarge { .. } => Failure::TooMuch(format!("the workspace has more than {MOST_BYTES} bytes")),
+            _ => Failure::Unreadable(error),
+        })?;
         self.bytes += bytes.len() as u64;
         self.found.insert(path.to_vec(), bytes);
-        if self.bytes > MOST_BYTES {
-            return Err(Failure::TooMuch(format!("the workspace has more than {MOST_BYTES} bytes")));
-        }
         if self.found.len() > MOST_FILES {
             return Err(Failure::TooMuch(format!("the workspace has more than {MOST_FILES} files")));
         }
@@ -152,6 +151,7 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::symlink;
     use std::sync::Arc;
 

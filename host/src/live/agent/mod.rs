@@ -18,7 +18,6 @@ mod workspace;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
@@ -202,12 +201,7 @@ fn judge_exit(status: ExitStatus, response: Response) -> Response {
 
 /// An agent owns its cost file and may have put anything there; what is no short regular file says nothing.
 fn read_cost_file(workspace: &Workspace) -> Option<Vec<u8>> {
-    let path = workspace.cost_file();
-    let metadata = fs::symlink_metadata(&path).ok()?;
-    if !metadata.is_file() || metadata.len() > MOST_COST_FILE {
-        return None;
-    }
-    fs::read(path).ok()
+    workspace.read_cost(MOST_COST_FILE)
 }
 
 /// What an agent says is text wherever it is kept, so that it is the same whether it was kept once or twice.

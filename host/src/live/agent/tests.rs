@@ -1,6 +1,7 @@
 //! Real agents as processes, each of them one shell script that does one thing, well or badly.
 
 use std::convert::Infallible;
+use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;

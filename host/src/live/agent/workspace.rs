@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::mark::RunMark;
+use eval_evidence::files::{Dir, FileError};
 use eval_model::contract::CaseFiles;
 
 /// What a workspace is called, and what the cost file is called, below the folder made for the case.
@@ -29,7 +30,16 @@ pub(super) struct Workspace {
 #[error("a workspace could not be made in `{}`: free some space there, or name another folder with TMPDIR", scratch.display())]
 pub(crate) struct WorkspaceError {
     scratch: PathBuf,
-    source: io::Error,
+    source: MakeError,
+}
+
+/// What went wrong when it was made.
+#[derive(Debug, thiserror::Error)]
+enum MakeError {
+    #[error("the folder for the case cannot be made")]
+    Folder(#[source] io::Error),
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 impl Drop for Workspace {
@@ -43,19 +53,16 @@ impl Workspace {
     /// Copies the files below `input/` into a new folder below `scratch`.
     pub(super) fn create(scratch: &Path, mark: &RunMark, files: &CaseFiles) -> Result<Self, WorkspaceError> {
         let failed = |source| WorkspaceError { scratch: scratch.to_owned(), source };
-        let folder = tempfile::Builder::new().prefix(&prefix(mark)).tempdir_in(scratch).map_err(failed)?;
-        let workspace = Self { folder };
-        workspace.fill(files).map_err(failed)?;
+        let folder = tempfile::Builder::new().prefix(&prefix(mark)).tempdir_in(scratch);
+        let workspace = Self { folder: folder.map_err(|error| failed(MakeError::Folder(error)))? };
+        workspace.fill(files).map_err(|error| failed(error.into()))?;
         Ok(workspace)
     }
 
-    fn fill(&self, files: &CaseFiles) -> io::Result<()> {
-        let root = self.path();
-        fs::create_dir(&root)?;
+    fn fill(&self, files: &CaseFiles) -> Result<(), FileError> {
+        let root = Dir::open_ambient(self.folder.path())?.child_or_new(WORKSPACE)?;
         for (path, bytes) in input_files(files) {
-            let path = root.join(path);
-            fs::create_dir_all(path.parent().unwrap_or(&root))?;
-            fs::write(path, bytes)?;
+            put(&root, path, bytes)?;
         }
         Ok(())
     }
@@ -71,6 +78,19 @@ impl Workspace {
 
     pub(super) fn cost_file(&self) -> PathBuf {
         self.folder.path().join(COST_FILE)
+    }
+
+    /// What the agent wrote to its cost file.
+    pub(super) fn read_cost(&self, most: u64) -> Option<Vec<u8>> {
+        Dir::open_ambient(self.folder.path()).and_then(|folder| folder.read(COST_FILE, most)).ok()
+    }
+}
+
+/// Writes one file below `dir`, and the folders that it lies in.
+fn put(dir: &Dir, path: &str, bytes: &[u8]) -> Result<(), FileError> {
+    match path.split_once('/') {
+        Some((folder, rest)) => put(&dir.child_or_new(folder)?, rest, bytes),
+        None => dir.write_new(path, bytes),
     }
 }
 

@@ -3,14 +3,15 @@
 //! The journal itself is renamed and removed, so it cannot carry the lock. The lock's file is never removed: a lock on a file
 //! that has lost its name keeps nobody out. What is written in it is for people, and decides nothing.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::{JournalError, open_regular};
+use super::JournalError;
+use eval_evidence::files::{Audience, Dir, FileError};
 
 /// Most bytes that are read of what a holder says of itself.
 const MOST_WORDS: u64 = 4096;
@@ -26,21 +27,24 @@ pub(super) struct JournalLock {
 }
 
 impl JournalLock {
-    /// Takes the lock of the journal at `path`, or fails with what its holder says of itself.
-    pub(super) fn take(path: &Path, holder: &str) -> Result<Self, JournalError> {
-        let failed = |source| JournalError::Io { path: path.to_owned(), action: "locked", source };
-        let options = &mut OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = open_regular(options, &path.with_extension("lock")).map_err(failed)?;
+    /// Takes the lock of the journal of `run`, which lies at `path`, or fails with what its holder says of itself.
+    pub(super) fn take(folder: &Dir, run: &str, path: &Path, holder: &str) -> Result<Self, JournalError> {
+        let name = format!("{run}.lock");
+        let failed = |source| JournalError::File { path: path.to_owned(), action: "locked", source };
+        let refused = |action| {
+            let lock = folder.path().join(&name);
+            move |error: io::Error| failed(FileError::io(action, &lock, error))
+        };
+        let file = folder.open_or_new(&name, Audience::Owner).map_err(failed)?;
         match lock_in_a_moment(&file) {
             Ok(()) => {
-                note(&file, holder).map_err(failed)?;
+                note(&file, holder).map_err(refused("written"))?;
                 Ok(Self { _file: file })
             }
             Err(TryLockError::WouldBlock) => {
-                Err(JournalError::Held { path: path.to_owned(), holder: words(&file).map_err(failed)? })
+                Err(JournalError::Held { path: path.to_owned(), holder: words(&file).map_err(refused("read"))? })
             }
-            Err(TryLockError::Error(source)) => Err(failed(source)),
+            Err(TryLockError::Error(error)) => Err(refused("locked")(error)),
         }
     }
 }

@@ -10,13 +10,11 @@
 mod contents;
 mod lock;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use contents::JournalContents;
@@ -25,11 +23,15 @@ use lock::JournalLock;
 use crate::answers::StoredAnswer;
 use crate::description::RunDescription;
 use crate::live::agent::{GroupIdentity, RunMark};
+use eval_evidence::files::{Dir, FileError, FileProblem, Kind, Missing};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, Digest};
 use eval_model::money::Usd;
 
 const SCHEMA_VERSION: u32 = 1;
+
+/// Where journals are, in a store.
+const FOLDER: &str = "journals";
 
 /// Most bytes of a journal.
 const MOST_BYTES: u64 = 4 << 30;
@@ -74,7 +76,13 @@ enum Line {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JournalError {
     #[error("the journal `{}` cannot be {action}", path.display())]
-    Io { path: PathBuf, action: &'static str, source: io::Error },
+    File { path: PathBuf, action: &'static str, source: FileError },
+    #[error("the journal `{}` is {kind}, not a file: move it away", path.display())]
+    NotAFile { path: PathBuf, kind: Kind },
+    #[error("a line of the journal `{}` cannot be written", path.display())]
+    Line { path: PathBuf, source: io::Error },
+    #[error("there is a journal `{}` already, of a run that was not finished", path.display())]
+    Unfinished { path: PathBuf },
     #[error("line {line} of the journal `{}` is not one of this program: {message}", path.display())]
     Malformed { path: PathBuf, line: usize, message: String },
     #[error("another live run into this store holds the journal `{}` ({holder})", path.display())]
@@ -89,7 +97,11 @@ impl Advice for JournalError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Held { .. } => Some("wait for its end, or name another store with --out".to_owned()),
-            Self::Io { .. } | Self::Malformed { .. } => None,
+            Self::File { .. }
+            | Self::NotAFile { .. }
+            | Self::Malformed { .. }
+            | Self::Line { .. }
+            | Self::Unfinished { .. } => None,
         }
     }
 }
@@ -97,7 +109,8 @@ impl Advice for JournalError {
 /// The file of a live run, held by this process: nobody else reads it as if its run were over, or writes to it.
 #[derive(Debug, Clone)]
 pub(crate) struct JournalPlace {
-    folder: PathBuf,
+    folder: Arc<Dir>,
+    name: String,
     path: PathBuf,
     _lock: Arc<JournalLock>,
 }
@@ -107,40 +120,32 @@ impl JournalPlace {
     ///
     /// Runs from one bench root take turns before they come here. This keeps apart those that have only the store in common.
     pub(crate) fn hold(store: &Path, run: &RunDescription, holder: &str) -> Result<Self, JournalError> {
-        let folder = store.join("journals");
         // Nothing but a shard has a dot in its name.
         let part = run.shard.map_or_else(String::new, |shard| format!(".shard-{}-of-{}", shard.index(), shard.count()));
-        let path = folder.join(format!("{}{part}.jsonl", run.task_class));
-        let failed = |source| JournalError::Io { path: path.clone(), action: "created", source };
-        DirBuilder::new().mode(0o700).recursive(true).create(&folder).map_err(failed)?;
-        let lock = Arc::new(JournalLock::take(&path, holder)?);
-        Ok(Self { folder, path, _lock: lock })
+        let run = format!("{}{part}", run.task_class);
+        let name = format!("{run}.jsonl");
+        let path = store.join(FOLDER).join(&name);
+        let failed = |source| JournalError::File { path: path.clone(), action: "created", source };
+        let folder = Arc::new(open_folder(store).map_err(failed)?);
+        let lock = Arc::new(JournalLock::take(&folder, &run, &path, holder)?);
+        Ok(Self { folder, name, path, _lock: lock })
     }
 
     /// What a run that was not finished left behind.
     pub(crate) fn read(&self) -> Result<Option<JournalContents>, JournalError> {
-        let mut bytes = Vec::new();
-        let file = match open_regular(OpenOptions::new().read(true), &self.path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(self.failed("read", source)),
-        };
-        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|source| self.failed("read", source))?;
-        if bytes.len() as u64 > MOST_BYTES {
-            return Err(self.failed("read", io::ErrorKind::FileTooLarge.into()));
+        match self.folder.read_if_any(&self.name, MOST_BYTES) {
+            Ok(Some(bytes)) => JournalContents::parse(&self.path, &bytes),
+            Ok(None) => Ok(None),
+            Err(source) => Err(self.failed("read", source)),
         }
-        JournalContents::parse(&self.path, &bytes)
     }
 
     /// Begins the journal of a new run. There must be none, but for one that a crash tore in its first line.
     pub(crate) fn create(&self, header: Header, boot_id: String) -> Result<Journal, JournalError> {
-        let created = |source| self.failed("created", source);
         if self.read()?.is_some() {
-            return Err(created(io::ErrorKind::AlreadyExists.into()));
+            return Err(JournalError::Unfinished { path: self.path.clone() });
         }
-        let options = &mut OpenOptions::new();
-        let file = open_regular(options.append(true).create(true).mode(0o600), &self.path).map_err(created)?;
-        file.set_len(0).map_err(created)?;
+        let file = self.new_file().map_err(|source| self.failed("created", source))?;
         let journal = Journal { place: self.clone(), lines: Mutex::new(Lines::new(file, 0)) };
         journal.append(&Line::Run(header))?;
         journal.append(&Line::Process { boot_id })?;
@@ -148,11 +153,20 @@ impl JournalPlace {
         Ok(journal)
     }
 
+    fn new_file(&self) -> Result<File, FileError> {
+        // What is there was read, and is a journal that was torn in its first line.
+        if self.folder.contains(&self.name) {
+            self.folder.unlink(&self.name)?;
+        }
+        self.folder.write_new(&self.name, b"")?;
+        self.folder.open_to_append(&self.name)
+    }
+
     /// Goes on with a journal that was read, behind its last whole line.
     pub(crate) fn go_on(&self, contents: &JournalContents, boot_id: String) -> Result<Journal, JournalError> {
-        let opened = open_regular(OpenOptions::new().append(true), &self.path);
-        let cut = |file: File| file.set_len(contents.whole_bytes).map(|()| file);
-        let file = opened.and_then(cut).map_err(|source| self.failed("continued", source))?;
+        let continued = |source| self.failed("continued", source);
+        let file = self.folder.open_to_append(&self.name).map_err(continued)?;
+        file.set_len(contents.whole_bytes).map_err(|error| continued(FileError::io("cut", &self.path, error)))?;
         let lines = Lines::new(file, contents.whole_bytes);
         let journal = Journal { place: self.clone(), lines: Mutex::new(lines) };
         journal.append(&Line::Process { boot_id })?;
@@ -161,37 +175,38 @@ impl JournalPlace {
 
     /// Gives an unfinished run up without losing what was paid for: its journal is kept under another name.
     pub(crate) fn set_aside(&self, name: &str) -> Result<PathBuf, JournalError> {
-        let aside = self.path.with_extension(format!("{name}.abandoned.jsonl"));
-        fs::rename(&self.path, &aside).map_err(|source| self.failed("set aside", source))?;
+        let aside = format!("{}.{name}.abandoned.jsonl", self.name.strip_suffix(".jsonl").unwrap_or(&self.name));
+        self.folder.rename_new(&self.name, &self.folder, &aside).map_err(|source| self.failed("set aside", source))?;
         self.sync_folder()?;
-        Ok(aside)
+        Ok(self.path.with_file_name(aside))
     }
 
     /// Forgets a run whose record is committed.
     pub(crate) fn remove(&self) -> Result<(), JournalError> {
-        fs::remove_file(&self.path).map_err(|source| self.failed("removed", source))?;
+        self.folder.unlink(&self.name).map_err(|source| self.failed("removed", source))?;
         self.sync_folder()
     }
 
     fn sync_folder(&self) -> Result<(), JournalError> {
-        File::open(&self.folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|source| self.failed("made durable", source))
+        self.folder.sync().map_err(|source| self.failed("made durable", source))
     }
 
-    fn failed(&self, action: &'static str, source: io::Error) -> JournalError {
-        JournalError::Io { path: self.path.clone(), action, source }
+    fn failed(&self, action: &'static str, source: FileError) -> JournalError {
+        let path = self.path.clone();
+        match source.problem {
+            FileProblem::NotAFile(kind) => JournalError::NotAFile { path, kind },
+            _ => JournalError::File { path, action, source },
+        }
     }
 }
 
-/// Opens a regular file: a link is not followed, and a FIFO not waited for.
-fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
-    if file.metadata()?.is_file() {
-        return Ok(file);
-    }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file: move it away"))
+/// The folder of journals in a store, which is made if there is none. A journal is worth nothing if a crash takes its folder
+/// away.
+fn open_folder(store: &Path) -> Result<Dir, FileError> {
+    let store = Dir::open_own(store, Missing::Create)?;
+    let folder = store.child_or_new(FOLDER)?;
+    store.sync()?;
+    Ok(folder)
 }
 
 /// A journal that is being written.
@@ -228,7 +243,7 @@ impl Journal {
         let mut bytes = serde_json::to_vec(line).expect("names, texts and finite numbers serialise");
         bytes.push(b'\n');
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.append(&bytes).map_err(|source| self.place.failed("written", source))
+        lines.append(&bytes).map_err(|source| JournalError::Line { path: self.place.path.clone(), source })
     }
 }
 

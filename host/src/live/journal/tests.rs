@@ -1,5 +1,7 @@
 //! Tests of the journal: what a crash may leave of it, and what is read back.
 
+use std::fs;
+
 use super::contents::InFlight;
 use super::*;
 use crate::answers::{Answer, ObtainedAnswer};
@@ -185,12 +187,13 @@ fn what_is_no_regular_file_is_neither_followed_nor_waited_for() {
     let refused = |place: &JournalPlace| {
         let read = place.read().expect_err("it is no file");
         place.create(header(), String::new()).expect_err("nothing is put in its place");
-        std::error::Error::source(&read).map(ToString::to_string)
+        read.to_string()
     };
-    assert_eq!(refused(&place).as_deref(), Some("it is not a regular file: move it away"));
+    let journal = place.path.display();
+    assert_eq!(refused(&place), format!("the journal `{journal}` is a FIFO, not a file: move it away"));
     fs::remove_file(&place.path).expect("it is moved away");
     let target = store.path().join("elsewhere");
     std::os::unix::fs::symlink(&target, &place.path).expect("a link");
-    refused(&place);
+    assert_eq!(refused(&place), format!("the journal `{journal}` is a symbolic link, not a file: move it away"));
     assert!(!target.exists(), "nothing is written through a link");
 }

@@ -42,7 +42,7 @@ fn trace(original: &Path) -> Trace {
     let temp = tempfile::tempdir().expect("a temporary folder");
     let (store, log) = (temp.path().join("store"), temp.path().join("log"));
     copy(original, &store);
-    let calls = "trace=openat,write,fsync,syncfs,rename,renameat,renameat2,unlink,unlinkat,mkdirat,pwrite64,ftruncate,link,linkat";
+    let calls = "trace=openat,openat2,write,fsync,syncfs,rename,renameat,renameat2,unlink,unlinkat,mkdirat,pwrite64,ftruncate,link,linkat";
     let strace = ["strace", "-f", "-y", "-s", "40", "-o", log.to_str().expect("UTF-8"), "-e", calls];
     let output = child(&strace, &store, "a", 2).output().expect("strace runs");
     assert!(matches!(told(&output), Told::Committed { .. }), "{output:?}");
@@ -83,8 +83,8 @@ struct Call<'a> {
 impl Call<'_> {
     fn step(&self) -> Option<Step> {
         match self.name {
-            "openat" if self.arguments.contains("O_CREAT") => self.named(0).map(Step::Create),
-            "openat" => None,
+            "openat" | "openat2" if self.arguments.contains("O_CREAT") => self.named(0).map(Step::Create),
+            "openat" | "openat2" => None,
             "write" => self.descriptor().map(Step::Write),
             "mkdirat" => self.named(0).map(Step::MakeDir),
             "unlinkat" => self.named(0).map(Step::Remove),

@@ -45,14 +45,14 @@ fn whoever_verifies_while_others_append_never_calls_it_tampered() {
         let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");
         let marker = store.announce(&super::class("a"), started_at, 2, &[]).expect("announced");
         let run = super::Run::new(label);
-        let intake = store.intake().expect("it takes objects");
-        run.keep_objects(&intake);
+        let incoming = store.incoming().expect("it takes objects");
+        run.keep_objects(&incoming);
         let build = |position: &_| {
             let mut record = run.at(position);
             record.started_marker = Some(marker);
             record
         };
-        store.append(&super::Snapshot::default(), &super::class("a"), &intake, build).expect("committed");
+        store.append(&super::Snapshot::default(), &super::class("a"), &incoming, build).expect("committed");
         let seen = verify_store(store.reader(), checks, &mut |_, _| {}).expect("it can be read");
         last_seen.advance(seen.store_id, seen.heads(), &seen.started_counts()).expect("remembered");
     };
@@ -75,12 +75,12 @@ fn whoever_verifies_while_others_append_never_calls_it_tampered() {
 fn a_writer_whose_store_was_replaced_while_it_waited_writes_nothing() {
     let (temp, path) = store_with(1);
     let store = super::open(&path);
-    let intake = store.intake().expect("it takes objects");
+    let incoming = store.incoming().expect("it takes objects");
     let run = super::Run::new(2);
-    run.keep_objects(&intake);
+    run.keep_objects(&incoming);
     fs::rename(&path, temp.path().join("moved")).expect("moved");
     super::open(&path);
-    let error = store.append(&super::Snapshot::default(), &super::class("a"), &intake, |position| run.at(position));
+    let error = store.append(&super::Snapshot::default(), &super::class("a"), &incoming, |position| run.at(position));
     let text = format!("{:?}", error.expect_err("the store is another one"));
     assert!(text.contains("Replaced"), "{text}");
     assert_eq!(records_in(&path).len(), 0);
@@ -134,8 +134,8 @@ fn a_name_that_is_taken_is_never_written_over() {
     let (_temp, path) = store_with(1);
     let store = super::open(&path);
     let run = super::Run::new(2);
-    let intake = store.intake().expect("it takes objects");
-    run.keep_objects(&intake);
+    let incoming = store.incoming().expect("it takes objects");
+    run.keep_objects(&incoming);
     let mut taken = path.join("runs");
     let build = |position: &_| {
         let record = run.at(position);
@@ -144,7 +144,7 @@ fn a_name_that_is_taken_is_never_written_over() {
         fs::write(&taken, "somebody else's").expect("written");
         record
     };
-    let error = store.append(&super::Snapshot::default(), &super::class("a"), &intake, build).expect_err("taken");
+    let error = store.append(&super::Snapshot::default(), &super::class("a"), &incoming, build).expect_err("taken");
     assert!(matches!(error, AppendError::NotCommitted { .. }), "{error:?}");
     assert_eq!(fs::read(&taken).expect("readable"), b"somebody else's");
     let drafts = fs::read_dir(path.join("runs")).expect("listed").count() - records_in(&path).len();

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::{State, StoreReader, append, records_in, state_of, store_with, verified};
+use super::{State, StoreReader, append, records_in, state_of, store_with};
 use crate::verify::{Checks, FirstUse, verify_store};
 use eval_model::text::is_harmless;
 
@@ -83,7 +83,9 @@ fn keys_that_would_fool_a_terminal_are_printed_harmlessly() {
 fn what_file_managers_leave_everywhere_is_no_finding() {
     let (_temp, path) = store_with(1);
     for area in ["runs", "started", "staging"] {
-        fs::write(path.join(area).join(".DS_Store"), "x").expect("a file");
+        for name in [".DS_Store", "Thumbs.db"] {
+            fs::write(path.join(area).join(name), "x").expect("a file");
+        }
     }
     assert_eq!(state_of(&path), (State::Ok, Vec::new()));
     assert_eq!(StoreReader::open(&path, super::PATIENCE).expect("a store").started().expect("listed").1.len(), 0);
@@ -91,22 +93,18 @@ fn what_file_managers_leave_everywhere_is_no_finding() {
 }
 
 #[test]
-fn what_an_editor_leaves_of_a_record_is_noted_and_anything_else_is_foreign() {
+fn anything_else_beside_the_records_is_foreign() {
     let (_temp, path) = store_with(1);
     let record = records_in(&path).remove(0);
-    for name in [format!("{record}~"), format!(".{record}.swp")] {
-        fs::write(path.join("runs").join(name), "an older text").expect("a file");
-    }
-    assert_eq!(state_of(&path), (State::Ok, Vec::new()));
-    let notes: Vec<_> = verified(&path).notes.iter().map(ToString::to_string).collect();
-    assert_eq!(notes.len(), 2, "{notes:?}");
-    assert!(notes[0].starts_with(&format!("`runs/.{record}.swp` is what an editor left")), "{notes:?}");
-    append(&path, "a", 2).expect("it is in nobody's way");
-    for name in ["notes.txt~", ".notes.swp", "~", "#20261116T093000.120Z-ba7816bf.json#"] {
-        fs::write(path.join("runs").join(name), "").expect("a file");
-        tampered(&state_of(&path), "its name is not a record's");
+    let left_by_editors = [format!("{record}~"), format!(".{record}.swp"), format!("#{record}#")];
+    let others = ["notes.txt~", ".notes.swp", "~", ".DS_Store~"].map(str::to_owned);
+    for name in left_by_editors.into_iter().chain(others) {
+        fs::write(path.join("runs").join(&name), "an older text").expect("a file");
+        tampered(&state_of(&path), &format!("`runs/{name}`: its name is not a record's"));
+        append(&path, "a", 2).expect_err("it is not continued");
         fs::remove_file(path.join("runs").join(name)).expect("removed");
     }
+    append(&path, "a", 2).expect("committed");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// The calls by which the store touches files. Memory and signals are not its business.
-const CALLS: &str = "openat,fstat,newfstatat,statx,fstatfs,statfs,flock,getdents64,read,pread64,write,fsync,fdatasync,\
+const CALLS: &str = "openat,openat2,fstat,newfstatat,statx,fstatfs,statfs,flock,getdents64,read,pread64,write,fsync,fdatasync,\
                      syncfs,rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdirat,fchmod,fchmodat,?fchmodat2,lseek,\
                      close,getrandom";
 
@@ -66,8 +66,8 @@ impl Fault {
             // An injected error takes the place of the call, so the file would stay open. A close that fails for real has
             // closed it.
             Self::Error(_) if call == "close" => false,
-            Self::Error("EMFILE") => call == "openat",
-            Self::Error("ENOMEM") => ["openat", "getdents64", "flock"].contains(&call),
+            Self::Error("EMFILE") => ["openat", "openat2"].contains(&call),
+            Self::Error("ENOMEM") => ["openat", "openat2", "getdents64", "flock"].contains(&call),
             _ => true,
         }
     }

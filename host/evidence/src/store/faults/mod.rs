@@ -46,9 +46,9 @@ fn append(path: &Path, name: &str, label: u32) -> Result<Receipt, AppendError> {
     let store = open(path);
     store.finish().expect("what a crash left is finished");
     let run = Run::new(label);
-    let intake = store.intake().expect("it takes objects");
-    run.keep_objects(&intake);
-    store.append(&Snapshot::default(), &class(name), &intake, |position| run.at(position))
+    let incoming = store.incoming().expect("it takes objects");
+    run.keep_objects(&incoming);
+    store.append(&Snapshot::default(), &class(name), &incoming, |position| run.at(position))
 }
 
 fn verified(path: &Path) -> Verification {
@@ -197,9 +197,9 @@ fn child_append(path: &Path, name: &str, label: u32) -> Result<Receipt, Option<A
     let store = StoreWriter::open(path, user(), PATIENCE).map_err(|_| None)?;
     store.finish().map_err(|_| None)?;
     let run = Run::new(label);
-    let intake = store.intake().map_err(|_| None)?;
+    let incoming = store.incoming().map_err(|_| None)?;
     for bytes in run.objects() {
-        intake.keep(bytes).map_err(|_| None)?;
+        incoming.keep(bytes).map_err(|_| None)?;
     }
-    store.append(&Snapshot::default(), &class(name), &intake, |position| run.at(position)).map_err(Some)
+    store.append(&Snapshot::default(), &class(name), &incoming, |position| run.at(position)).map_err(Some)
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::{PATIENCE, State, append, class, copy, open, records_in, user};
 use crate::anchor::Checkpoint;
 use crate::chain::StoreId;
-use crate::store::{Evidence, LockError, ReadFileError, ReadObjectError, Snapshot, StoreReader, scan};
+use crate::files::{FileError, LockError};
+use crate::store::{Evidence, ReadObjectError, Snapshot, StoreReader, scan};
 use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, Verification, verify_store};
 use eval_model::ids::Digest;
 
@@ -255,7 +256,7 @@ impl Evidence for OneRecord {
         Ok(Vec::new())
     }
 
-    fn record(&self, _: &str) -> Result<Vec<u8>, ReadFileError> {
+    fn record(&self, _: &str) -> Result<Vec<u8>, FileError> {
         Ok(self.bytes.clone())
     }
 

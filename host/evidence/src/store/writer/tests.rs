@@ -29,9 +29,9 @@ pub(in crate::store) fn append(store: &StoreWriter, name: &str, label: u32) -> R
 }
 
 fn try_append(store: &StoreWriter, known: &Snapshot, name: &str, run: &Run) -> Result<Receipt, AppendError> {
-    let intake = store.intake().expect("it takes objects");
-    run.keep_objects(&intake);
-    store.append(known, &class(name), &intake, |position| run.at(position))
+    let incoming = store.incoming().expect("it takes objects");
+    run.keep_objects(&incoming);
+    store.append(known, &class(name), &incoming, |position| run.at(position))
 }
 
 fn verified(store: &StoreWriter) -> Verification {
@@ -120,7 +120,7 @@ fn a_changed_record_is_named_and_the_chain_is_not_continued() {
 fn a_record_cannot_name_what_is_not_stored() {
     let (_temp, store) = new_store();
     let run = Run::new(1);
-    let nothing = store.intake().expect("it takes objects");
+    let nothing = store.incoming().expect("it takes objects");
     let error = store.append(&Snapshot::default(), &class("a"), &nothing, |position| run.at(position));
     assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Object(_), .. })));
     assert_eq!(state_of(&store), (State::Ok, Vec::new()));
@@ -134,9 +134,9 @@ fn writers_without_the_lock_write_nothing_over_and_make_a_fork_that_is_named() {
     append(&store, "a", 1);
     let ready = |label| {
         let run = Run::new(label);
-        let intake = store.intake().expect("it takes objects");
-        run.keep_objects(&intake);
-        let ready = store.prepare(&Snapshot::default(), &class("a"), &intake, |position| run.at(position));
+        let incoming = store.incoming().expect("it takes objects");
+        run.keep_objects(&incoming);
+        let ready = store.prepare(&Snapshot::default(), &class("a"), &incoming, |position| run.at(position));
         ready.expect("nothing is in the way")
     };
     let all = [ready(2), ready(3), ready(2)];
@@ -152,8 +152,8 @@ fn a_record_for_another_place_is_not_committed() {
     let (_temp, store) = new_store();
     let run = Run::new(1);
     let elsewhere = Heads::default().next(store.reader().id(), &class("b"));
-    let intake = store.intake().expect("it takes objects");
-    let error = store.append(&Snapshot::default(), &class("a"), &intake, |_| run.at(&elsewhere));
+    let incoming = store.incoming().expect("it takes objects");
+    let error = store.append(&Snapshot::default(), &class("a"), &incoming, |_| run.at(&elsewhere));
     assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Misplaced, .. })));
 }
 
@@ -171,8 +171,8 @@ fn objects_are_stored_once_and_a_changed_one_is_noticed_by_writer_and_verifier()
     assert_eq!(inodes(objects), before);
     let name = objects.names().expect("listed").swap_remove(0);
     fs::write(objects.path().join(&name), "something else").expect("overwritten");
-    let intake = store.intake().expect("it takes objects");
-    let kept: Vec<_> = Run::new(1).objects().map(|bytes| intake.keep(bytes)).collect();
+    let incoming = store.incoming().expect("it takes objects");
+    let kept: Vec<_> = Run::new(1).objects().map(|bytes| incoming.keep(bytes)).collect();
     assert!(kept.iter().any(|kept| matches!(kept, Err(KeepObjectError::Existing(_)))), "{kept:?}");
     assert_eq!(state_of(&store).0, State::Tampered);
     fs::remove_file(objects.path().join(&name)).expect("removed");
@@ -186,7 +186,7 @@ fn leftovers_of_a_crash_are_in_nobodys_way() {
     fs::write(store.reader().runs().path().join(".tmp-cut"), "{\"sch").expect("written");
     fs::create_dir(store.staging.path().join("dead")).expect("made");
     fs::write(store.staging.path().join("dead/cut"), "half an obj").expect("written");
-    let alive = store.intake().expect("it takes objects");
+    let alive = store.incoming().expect("it takes objects");
     alive.keep(b"still needed").expect("kept");
     append(&store, "a", 2);
     assert_eq!(state_of(&store).0, State::Incomplete);
@@ -217,10 +217,10 @@ fn a_store_that_is_not_safe_is_refused_before_anything_is_written() {
     fs::set_permissions(temp.path().join("shared"), fs::Permissions::from_mode(0o777)).expect("opened up");
     assert!(open("shared").contains("others may write to"), "{}", open("shared"));
     std::os::unix::fs::symlink("shared", temp.path().join("link")).expect("linked");
-    assert!(open("link").contains("is a symbolic link or a file"), "{}", open("link"));
-    assert!(open("link/").contains("is a symbolic link or a file"), "{}", open("link/"));
+    assert!(open("link").contains("is a symbolic link; a store must be a directory"), "{}", open("link"));
+    assert!(open("link/").contains("is a symbolic link; a store must be a directory"), "{}", open("link/"));
     fs::write(temp.path().join("file"), "").expect("written");
-    assert!(open("file").contains("is a symbolic link or a file"), "{}", open("file"));
+    assert!(open("file").contains("is a file; a store must be a directory"), "{}", open("file"));
     let other = StoreWriter::open(&temp.path().join("mine"), user() + 1, PATIENCE).expect_err("another's").to_string();
     assert!(other.contains(&format!("belongs to user {}", user())), "{other}");
     fs::create_dir_all(temp.path().join("old/runs")).expect("made");

@@ -10,12 +10,9 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::io::Errno;
-
-use super::dir::{Dir, FileError};
-use super::lock::{self, Lock, LockError, Share};
 use super::objects::{self, ReadObjectError};
 use super::reader::StoreReader;
+use crate::files::{Dir, FileError, Kind, Lock, LockError, Share};
 use eval_model::ids::Digest;
 
 /// Why an object was not kept.
@@ -32,9 +29,9 @@ pub enum KeepObjectError {
     File(#[from] FileError),
 }
 
-/// Takes in the objects of one run. Nothing of it is evidence until a record is appended with it.
+/// The objects of one run on their way into the store. None of them is evidence until a record is appended with them.
 #[derive(Debug)]
-pub struct Intake<'a> {
+pub struct IncomingObjects<'a> {
     staging: &'a Dir,
     objects: &'a Dir,
     pub(super) name: String,
@@ -50,17 +47,17 @@ struct Kept {
     new: BTreeSet<Digest>,
 }
 
-impl<'a> Intake<'a> {
+impl<'a> IncomingObjects<'a> {
     /// Makes the run's folder, and takes away the folders of runs that died. Under the store's lock, so that nobody sweeps
     /// a folder between its making and its locking.
     pub(super) fn begin(store: &'a StoreReader, staging: &'a Dir, patience: Duration) -> Result<Self, KeepObjectError> {
-        let _lock = lock::lock(store.root(), Share::Nobody, patience)?;
+        let _lock = store.root().lock(Share::Nobody, patience)?;
         sweep(staging)?;
         let mut number = [0; 8];
         getrandom::fill(&mut number).map_err(KeepObjectError::Random)?;
         let name = format!("{:016x}", u64::from_be_bytes(number));
         let dir = staging.child_or_new(&name)?;
-        let alive = lock::lock(&dir, Share::Nobody, Duration::ZERO)?;
+        let alive = dir.lock(Share::Nobody, Duration::ZERO)?;
         Ok(Self { staging, objects: store.objects(), name, dir, _alive: alive, kept: Mutex::default() })
     }
 
@@ -102,9 +99,7 @@ impl<'a> Intake<'a> {
         let name = digest.to_string();
         match self.dir.rename_new(&name, self.objects, &name) {
             // Another run stored the same content in the meantime.
-            Err(error) if Errno::from_io_error(&error.source) == Some(Errno::EXIST) => {
-                objects::check(self.objects, digest).map_err(KeepObjectError::Existing)
-            }
+            Err(error) if error.is_taken() => objects::check(self.objects, digest).map_err(KeepObjectError::Existing),
             other => Ok(other?),
         }
     }
@@ -115,7 +110,7 @@ impl<'a> Intake<'a> {
     }
 }
 
-impl Drop for Intake<'_> {
+impl Drop for IncomingObjects<'_> {
     /// Whatever is still here is no evidence. What cannot be taken away is swept by the next run.
     fn drop(&mut self) {
         let _ = remove(self.staging, &self.name, &self.dir);
@@ -125,14 +120,11 @@ impl Drop for Intake<'_> {
 /// Takes away the folders of runs that died. The caller holds the store's lock. What is no folder is no run's: file managers
 /// leave theirs everywhere.
 fn sweep(staging: &Dir) -> Result<(), FileError> {
-    for name in staging.names()? {
-        let Some(name) = name.to_str() else { continue };
-        if !staging.has_child(name)? {
-            continue;
-        }
-        let Some(dir) = staging.child(name)? else { continue };
-        if lock::lock(&dir, Share::Nobody, Duration::ZERO).is_ok() {
-            remove(staging, name, &dir)?;
+    let folders = staging.entries()?.into_iter().filter(|(_, kind)| *kind == Kind::Directory);
+    for name in folders.filter_map(|(name, _)| name.into_string().ok()) {
+        let Some(dir) = staging.child_if_any(&name)? else { continue };
+        if dir.lock(Share::Nobody, Duration::ZERO).is_ok() {
+            remove(staging, &name, &dir)?;
         }
     }
     Ok(())
