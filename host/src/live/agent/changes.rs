@@ -15,8 +15,8 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 
 use super::response::fault;
+use super::unified_diff::{FileChange, unified_diff};
 use super::workspace::input_files;
-use crate::live::diff::{FileChange, unified_diff};
 use eval_model::contract::CaseFiles;
 use eval_model::outcome::{HarnessErrorKind, NoOutput};
 
