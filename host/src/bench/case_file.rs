@@ -44,7 +44,7 @@ impl CaseFile {
     /// Parses a case file and checks it against the folder that it lies in.
     pub(crate) fn parse(text: &str, folder_name: &str, task_class: &TaskClassName) -> Result<Self, TomlError> {
         let raw: RawCaseFile = strict_toml::parse(text)?;
-        let wrong = |key, message| Err(TomlError::of_key(text, key, message));
+        let wrong = |key, message| Err(TomlError::of_value(text, &[key], message));
         if raw.case_id.as_str() != folder_name {
             return wrong("case_id", format!("`{}` must equal the folder's name, `{folder_name}`", raw.case_id));
         }
@@ -79,17 +79,17 @@ fn check_commit(text: &str, source: Source, commit: Option<&str>) -> Result<(), 
         None if source == Source::Curated => return Ok(()),
         None => "is required unless source = \"curated\": name the commit that the case was taken from",
     };
-    Err(TomlError { line: None, ..TomlError::of_key(text, "commit_sha", message) })
+    Err(TomlError::of_value(text, &["commit_sha"], message))
 }
 
 fn check_cassette(text: &str, path: Option<String>, blake3: Option<Digest>) -> Result<Option<CassettePin>, TomlError> {
     match (path, blake3) {
         (None, None) => Ok(None),
         (None, Some(_)) => {
-            Err(TomlError::of_key(text, "cassette_blake3", "pins a cassette, but there is no cassette_path"))
+            Err(TomlError::of_value(text, &["cassette_blake3"], "pins a cassette, but there is no cassette_path"))
         }
         (Some(path), _) if path.is_empty() || path.contains(['/', '\\']) || path.starts_with('.') => {
-            Err(TomlError::of_key(text, "cassette_path", "must be the name of a file in the case's folder"))
+            Err(TomlError::of_value(text, &["cassette_path"], "must be the name of a file in the case's folder"))
         }
         (Some(file_name), blake3) => Ok(Some(CassettePin { file_name, blake3 })),
     }
@@ -145,6 +145,11 @@ cassette_path = "cassette.json"
             "is required unless source = \"curated\": name the commit that the case was taken from",
         );
         refused(
+            "source = \"curated\"",
+            "source = \"curated\"\ncommit_sha = \"main\"",
+            "line 6: `commit_sha`: must be a full commit hash, of 40 or 64 hexadecimal digits",
+        );
+        refused(
             "cassette_path = \"cassette.json\"",
             "cassette_path = \"../other/cassette.json\"",
             "line 8: `cassette_path`: must be the name of a file in the case's folder",
@@ -153,6 +158,11 @@ cassette_path = "cassette.json"
             "last_validated_at = \"2026-11-16\"",
             "last_validated_at = \"2025-11-16\"",
             "line 7: `last_validated_at`: lies before added_at, 2026-11-16",
+        );
+        refused(
+            "case_id = \"003-ws-header-dos\"",
+            "# case_id = \"003-ws-header-dos\"\n'case_id' = \"004-other\"",
+            "line 2: `case_id`: `004-other` must equal the folder's name, `003-ws-header-dos`",
         );
         refused(
             "difficulty = \"medium\"",

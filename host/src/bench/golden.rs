@@ -374,8 +374,7 @@ mod tests {
         fixture.remove("tests/001-greets/a.json");
         std::os::unix::fs::symlink("right.json", fixture.path("tests/001-greets/a.json")).expect("a link");
         let error = golden_tests(&fixture.open(""), "001-greets").expect_err("it is a link");
-        let expected =
-            "`ROOT/fixture/tests/001-greets/a.json`: it is a symbolic link, not a file";
+        let expected = "`ROOT/fixture/tests/001-greets/a.json`: it is a symbolic link, not a file";
         assert_eq!(fixture.anywhere(&error.to_string()), expected);
     }
 }

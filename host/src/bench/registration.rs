@@ -154,7 +154,7 @@ pub(super) fn registered_name(text: &str) -> Option<TaskClassName> {
 
 fn limit_error(text: &str, error: &LimitError) -> TomlError {
     let (LimitError::AboveMaximum { field, .. } | LimitError::Zero { field, .. }) = error;
-    TomlError::of_key(text, field, error.to_string())
+    TomlError::of_value(text, &["limits", field], error.to_string())
 }
 
 fn check_thresholds(text: &str, thresholds: BTreeMap<Tier, f64>) -> Result<BTreeMap<Tier, f64>, TomlError> {
@@ -164,7 +164,7 @@ fn check_thresholds(text: &str, thresholds: BTreeMap<Tier, f64>) -> Result<BTree
             let message = format!(
                 "the threshold of {tier}, {threshold}, must lie between that of the tier below it ({lower}) and 1"
             );
-            return Err(TomlError::of_key(text, "tier_thresholds", message));
+            return Err(TomlError::of_value(text, &["tier_thresholds", &tier.to_string()], message));
         }
         lower = *threshold;
     }
@@ -172,9 +172,9 @@ fn check_thresholds(text: &str, thresholds: BTreeMap<Tier, f64>) -> Result<BTree
 }
 
 fn check_block_modes(text: &str, modes: Vec<String>) -> Result<BTreeSet<String>, TomlError> {
-    let wrong = |message| Err(TomlError::of_key(text, "block", message));
     let mut checked = BTreeSet::new();
-    for mode in modes {
+    for (index, mode) in modes.into_iter().enumerate() {
+        let wrong = |message| Err(TomlError::of_item(text, &["failure_modes", "block"], index, message));
         if !is_mode_name(&mode) {
             return wrong(format!("`{}` does not match `[a-z][a-z0-9_]{{0,63}}`", mode.escape_default()));
         }
@@ -189,15 +189,15 @@ fn check_block_modes(text: &str, modes: Vec<String>) -> Result<BTreeSet<String>,
 }
 
 fn check_sut(text: &str, raw: RawSut) -> Result<SutSettings, TomlError> {
+    let wrong = |key, message: &str| Err(TomlError::of_value(text, &["sut", key], message));
     if raw.command.first().is_none_or(String::is_empty) {
-        return Err(TomlError::of_key(text, "command", "the command is empty: name the program to start"));
+        return wrong("command", "the command is empty: name the program to start");
     }
     if raw.max_cost_usd_per_case.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
-        let message = "must be a positive amount of dollars";
-        return Err(TomlError::of_key(text, "max_cost_usd_per_case", message));
+        return wrong("max_cost_usd_per_case", "must be a positive amount of dollars");
     }
     if raw.timeout_seconds == 0 {
-        return Err(TomlError::of_key(text, "timeout_seconds", "must be at least 1"));
+        return wrong("timeout_seconds", "must be at least 1");
     }
     Ok(SutSettings {
         command: raw.command,
@@ -264,7 +264,7 @@ env = ["PATH"]
         refused(
             "silver = 0.80",
             "silver = 0.95",
-            "line 8: `tier_thresholds`: the threshold of gold, 0.9, must lie between that of the tier below it (0.95) and 1",
+            "line 10: `gold`: the threshold of gold, 0.9, must lie between that of the tier below it (0.95) and 1",
         );
         refused(
             "[\"cve_still_present\"]",
@@ -272,5 +272,50 @@ env = ["PATH"]
             "line 13: `block`: `rubric_trap` is the host's own name and has its severity already: leave it out",
         );
         refused("[\"agent\", \"--json\"]", "[]", "line 15: `command`: the command is empty: name the program to start");
+    }
+
+    #[test]
+    fn a_key_that_stands_in_two_tables_is_named_on_its_own_line() {
+        refused(
+            "silver = 0.80",
+            "silver = 1.80",
+            "line 9: `silver`: the threshold of silver, 1.8, must lie between that of the tier below it (0) and 1",
+        );
+        refused(
+            "[sut]\n",
+            "[limits]\nfuel = 0\n[sut]\n# fuel = 1\n",
+            "line 15: `fuel`: limit `fuel` is 0, which no rubric can live with: leave it out to get the default of 1000000000",
+        );
+        refused(
+            "[tier_thresholds]\nsilver = 0.80",
+            "[tier_thresholds]\n# silver = 0.80\n\"silver\" = -1.0",
+            "line 10: `silver`: the threshold of silver, -1, must lie between that of the tier below it (0) and 1",
+        );
+    }
+
+    #[test]
+    fn a_failure_mode_is_named_on_its_own_line() {
+        refused(
+            "[\"cve_still_present\"]",
+            "[\n  \"cve_still_present\", # block = []\n  \"cve_still_present\",\n]",
+            "line 15: `block`: `cve_still_present` is listed twice",
+        );
+    }
+
+    #[test]
+    fn dotted_keys_and_inline_tables_are_found_too() {
+        refused(
+            "[sut]\ncommand = [\"agent\", \"--json\"]\nenv = [\"PATH\"]\n",
+            "[sut]\nenv = [\"\"\"\ncommand = 1\n\"\"\"]\n\"command\" = []\n",
+            "line 18: `command`: the command is empty: name the program to start",
+        );
+        let dotted = WHOLE.replace("[tier_thresholds]\nsilver = 0.80\ngold = 0.90\nplatinum = 0.97\n", "");
+        let dotted = format!(
+            "tier_thresholds.gold = 0.9\ntier_thresholds.silver = 0.95\ntier_thresholds.platinum = 1\n{dotted}"
+        );
+        assert_eq!(
+            Registration::parse(&dotted).expect_err("gold lies below silver").to_string(),
+            "line 1: `gold`: the threshold of gold, 0.9, must lie between that of the tier below it (0.95) and 1"
+        );
     }
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod agent;
 pub(crate) mod cost;
-pub(crate) mod diff;
 pub(crate) mod guard;
 pub(crate) mod interrupt;
 pub(crate) mod journal;

@@ -12,8 +12,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::response::fault;
+use super::unified_diff::{FileChange, unified_diff};
 use super::workspace::input_files;
-use crate::live::diff::{FileChange, unified_diff};
 use eval_evidence::files::{Dir, FileError, FileProblem, Kind};
 use eval_model::contract::CaseFiles;
 use eval_model::outcome::{HarnessErrorKind, NoOutput};

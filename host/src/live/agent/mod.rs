@@ -14,6 +14,7 @@ mod request;
 mod response;
 mod stop;
 mod streams;
+mod unified_diff;
 mod workspace;
 
 use std::collections::BTreeMap;
