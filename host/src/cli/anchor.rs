@@ -11,6 +11,7 @@ use super::evidence::{Opened, TrustArgs};
 use super::failure::Failure;
 use super::printer::Printer;
 use super::{Places, surroundings};
+use crate::output::lines::Line;
 use eval_evidence::anchor::{Checkpoint, NoteError, NoteSigner, NoteVerifier, OpenCheckpointError};
 use eval_evidence::chain::StoreId;
 use eval_evidence::verify::{ObjectScope, Verification};
@@ -36,8 +37,9 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<Exit, Failure> {
     })?;
     let mut printer = Printer::stdio();
     printer.tell(&format!("commit this line to `{ANCHORS}/keys`, so that others can check what the key signs:"));
-    printer.tell(&signer.verifier().to_string());
-    printer.data(&serde_json::json!({"kind": "key", "verifier": signer.verifier().to_string()}));
+    let verifier = signer.verifier().to_string();
+    printer.tell(&verifier);
+    printer.data(&Line::Key { verifier: &verifier });
     printer.finish(Exit::Ok)
 }
 
@@ -70,7 +72,7 @@ pub(super) fn anchor(args: &AnchorArgs) -> Result<Exit, Failure> {
     })?;
     let mut printer = Printer::stdio();
     printer.tell("commit it to a protected branch: a checkpoint beside the store proves nothing");
-    printer.data(&serde_json::json!({"kind": "checkpoint", "path": path.display().to_string()}));
+    printer.data(&Line::Checkpoint { path: &path.to_string_lossy() });
     printer.finish(Exit::Ok)
 }
 

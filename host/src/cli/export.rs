@@ -10,6 +10,7 @@ use super::Places;
 use super::evidence::{Opened, TrustArgs};
 use super::failure::Failure;
 use super::printer::Printer;
+use crate::output::lines::Line;
 use eval_evidence::bundle::{ExportError, export as write_bundle};
 use eval_evidence::chain::Link;
 use eval_model::advice::Exit;
@@ -45,7 +46,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     }
     let mut printer = Printer::stdio();
     printer.tell(&format!("check it anywhere with `eval-host verify {} --replay`", path.display()));
-    printer.data(&serde_json::json!({"kind": "bundle", "path": path.display().to_string()}));
+    printer.data(&Line::Bundle { path: &path.to_string_lossy() });
     printer.finish(Exit::Ok)
 }
 

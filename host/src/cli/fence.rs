@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
 
 use super::failure::Failure;
 use super::printer::{Printer, counted};
 use super::surroundings;
-use crate::bench::fence::{Gap, GitFacts, fence as check_benches};
+use crate::bench::fence::{GitFacts, fence as check_benches};
+use crate::output::lines::Line;
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 
@@ -25,13 +25,6 @@ pub(super) struct FenceArgs {
     input_root: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct GapLine<'a> {
-    kind: &'static str,
-    path: &'a Path,
-    message: &'a str,
-}
-
 pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
     let root = super::open_bench_root(&args.bench_root)?;
     let input_root = super::open_input_root(args.input_root.as_deref())?;
@@ -44,9 +37,9 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
         printer.tell("warning: not a git repository, so it cannot be told which files are tracked");
     }
     let (benches, gaps) = check_benches(&root, &git, &input_root)?;
-    for Gap { path, message } in &gaps {
-        printer.tell(&format!("{}: {message}", path.display()));
-        printer.data(&GapLine { kind: "gap", path, message });
+    for gap in &gaps {
+        printer.tell(&format!("{}: {}", gap.path.display(), gap.message));
+        printer.data(&Line::from(gap));
     }
     let exit = match gaps.len() {
         0 => {

@@ -9,6 +9,7 @@ use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places, open_bench_root, open_input_root, surroundings};
 use crate::bench::{Bench, InputRoot, load_bench, load_folder};
+use crate::output::lines::Line;
 use eval_evidence::gate::{BenchNow, NoEvidence, PromotionVerdict, VerifiedRecord, apply, judge};
 use eval_evidence::store::StoreWriter;
 use eval_model::advice::Exit;
@@ -34,14 +35,14 @@ pub(super) struct PromoteArgs {
 pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Failure> {
     let bench = load_bench(&open_bench_root(&args.places.bench_root)?, &args.task_class)?;
     let verdict = verdict(args, &bench)?;
-    let line = verdict.to_json().map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
+    let line = Line::from(&verdict);
     let mut printer = Printer::stdio();
     tell(&mut printer, &verdict);
-    if let Err(problem) = recommend(args, &line) {
+    if let Err(problem) = recommend(args, &line.to_json()) {
         printer.tell("the informational copy was not written:");
         problem.rendered().lines().for_each(|line| printer.tell(line));
     }
-    printer.text(&line);
+    printer.data(&line);
     printer.finish(if verdict.evidence_sufficient() { Exit::Ok } else { Exit::AnswerIsNo })
 }
 

@@ -4,7 +4,6 @@ use std::io::{self, Stderr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
 
 use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
@@ -12,13 +11,14 @@ use super::evidence::{Recollection, TrustArgs, exit_of, require_class};
 use super::failure::Failure;
 use super::printer::{Printer, counted};
 use super::{LOCK_PATIENCE, Places, surroundings};
-use crate::output::{LINES_VERSION, Steps};
+use crate::output::Steps;
+use crate::output::lines::{Line, VerificationLine};
 use eval_evidence::bundle::Bundle;
 use eval_evidence::chain::Link;
 use eval_evidence::store::{Evidence, OpenStoreError, StoreReader, StoreWriter};
 use eval_evidence::verify::{
-    ClassSummary, Defect as Wrong, Finding, ObjectScope, Replay, ReplaySettings, State, Verification, replay,
-    verify_evidence, verify_store,
+    Defect as Wrong, Finding, ObjectScope, Replay, ReplaySettings, State, Verification, replay, verify_evidence,
+    verify_store,
 };
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -218,42 +218,6 @@ fn replay_all(
     Ok(replayed)
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    kind: &'static str,
-    schema_version: u32,
-    state: &'static str,
-    findings: Vec<FindingLine<'a>>,
-    notes: Vec<String>,
-    classes: Vec<ClassLine<'a>>,
-    replay: Option<ReplayLine>,
-}
-
-#[derive(Serialize)]
-struct FindingLine<'a> {
-    state: &'static str,
-    task_class: Option<&'a TaskClassName>,
-    seq: Option<u64>,
-    file: Option<&'a str>,
-    message: String,
-}
-
-#[derive(Serialize)]
-struct ClassLine<'a> {
-    task_class: &'a TaskClassName,
-    records: u64,
-    head: Option<String>,
-    unfinished: u64,
-}
-
-#[derive(Serialize)]
-struct ReplayLine {
-    records: u64,
-    replayed: u64,
-    nothing_to_replay: u64,
-    other_fuel: u64,
-}
-
 fn report(
     verification: &Verification,
     state: State,
@@ -265,8 +229,8 @@ fn report(
     for finding in &verification.findings {
         printer.tell(&format!("{}: {finding}", finding.state()));
     }
-    let classes = class_lines(verification);
-    for class in &classes {
+    let line = VerificationLine::new(verification, state, replayed);
+    for class in &line.classes {
         let (records, unfinished) = (counted(class.records, "record"), counted(class.unfinished, "unfinished run"));
         printer.tell(&format!("{}: {records}, {unfinished}", class.task_class));
     }
@@ -274,20 +238,7 @@ fn report(
         printer.tell(&told(replayed));
     }
     printer.tell(state.as_str());
-    printer.data(&Line {
-        kind: "verification",
-        schema_version: LINES_VERSION,
-        state: state.as_str(),
-        findings: verification.findings.iter().map(finding_line).collect(),
-        notes: verification.notes.iter().map(ToString::to_string).collect(),
-        classes,
-        replay: replayed.map(|replayed| ReplayLine {
-            records: replayed.records,
-            replayed: replayed.replayed,
-            nothing_to_replay: replayed.nothing_to_replay,
-            other_fuel: replayed.other_fuel,
-        }),
-    });
+    printer.data(&Line::Verification(line));
     printer.finish(exit_of(state))
 }
 
@@ -302,27 +253,4 @@ fn told(replayed: &Replay) -> String {
         text += &format!("; {} used other fuel under this version of wasmtime", replayed.other_fuel);
     }
     text
-}
-
-fn class_lines<'a>(verification: &'a Verification) -> Vec<ClassLine<'a>> {
-    let unfinished = |class: &TaskClassName| {
-        verification.unfinished.iter().filter(|started| started.marker.task_class == *class).count() as u64
-    };
-    let line = |(task_class, summary): (&'a TaskClassName, &ClassSummary)| ClassLine {
-        task_class,
-        records: summary.records,
-        head: verification.heads().get(task_class).map(|head| head.hash.to_string()),
-        unfinished: unfinished(task_class),
-    };
-    verification.classes.iter().map(line).collect()
-}
-
-fn finding_line(finding: &Finding) -> FindingLine<'_> {
-    FindingLine {
-        state: finding.state().as_str(),
-        task_class: finding.task_class.as_ref(),
-        seq: finding.seq,
-        file: finding.file.as_deref(),
-        message: finding.to_string(),
-    }
 }

@@ -5,6 +5,7 @@
 
 mod json_lines;
 mod junit;
+pub(crate) mod lines;
 mod markdown;
 mod people;
 mod progress;
@@ -12,7 +13,7 @@ mod steps;
 
 use std::io::{self, Write};
 
-pub(crate) use json_lines::{JsonLines, LINES_VERSION};
+pub(crate) use json_lines::JsonLines;
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
 pub(crate) use people::{People, Style};

@@ -78,13 +78,13 @@ fn the_golden_tests_of_every_bench_hold_in_the_sandbox() {
 }
 
 #[test]
-fn a_golden_test_that_does_not_hold_shows_what_was_expected_and_what_came() {
+fn a_golden_test_that_does_not_hold_shows_what_was_expected_and_what_it_is() {
     let workbench = workbench();
     let path = workbench.path().join("bench/vuln-remediation/tests/001-ws-several-branches/right.json");
     let mut golden: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("it")).expect("JSON");
     golden["expect"] = json!({"passed": false, "score": 0.25, "failure_modes": ["cve_still_present"]});
     fs::write(&path, golden.to_string()).expect("a golden test");
     let ended = workbench.eval(["rubric", "test", "--task-class=vuln-remediation"]).run().expect_code(5);
-    let expected = "001-ws-several-branches/right:\n  expected fail 0.25 [cve_still_present]\n  came     pass 1 []\n";
+    let expected = "001-ws-several-branches/right:\n  expected fail 0.25 [cve_still_present]\n  actual   pass 1 []\n";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
 }

@@ -9,6 +9,7 @@ use crate::bench::rubric_build::{BuiltRubric, build_rubric, install_rubric};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
 use crate::cli::surroundings;
+use crate::output::lines::{Line, RubricLine};
 use eval_evidence::files::Folder;
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -56,9 +57,7 @@ pub(super) fn build(args: &BuildArgs) -> Result<Exit, Failure> {
         if !args.check {
             install(&built, &bench)?;
         }
-        printer.data(&serde_json::json!({
-            "kind": "rubric", "task_class": task_class, "blake3": built.digest, "bytes": built.bytes.len(),
-        }));
+        printer.data(&Line::Rubric(RubricLine::new(&task_class, &built)));
     }
     printer.finish(exit)
 }

@@ -6,21 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::bench::{Bench, load_bench};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
 use crate::cli::{open_bench_root, open_input_root, read_file, surroundings};
+use crate::output::lines::{Line, TriedCaseLine};
 use eval_evidence::files::MOST_FILE_BYTES;
 use eval_model::advice::Exit;
 use eval_model::case::ReadCase;
 use eval_model::contract::{CapturedStream, Meter, RubricRunner, RunnerError, ScoreRequest, Scored};
-use eval_model::ids::CaseId;
 use eval_model::json;
 use eval_model::judge::{Judgement, judge};
-use eval_model::outcome::OutcomeClass;
-use eval_model::score::BenchScore;
 use eval_model::text::is_harmless;
 use eval_sandbox::{MOST_COMPONENT_BYTES, PreparedRubric, ScratchEntry, ScratchTree};
 
@@ -41,18 +38,6 @@ pub(in crate::cli) struct ScoreArgs {
     /// Where inputs lie that are too large for a bench (see input-pointer.toml).
     #[arg(long, value_name = "DIR")]
     input_root: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct ScoreLine<'a> {
-    kind: &'static str,
-    case_id: &'a CaseId,
-    outcome: OutcomeClass,
-    score: &'a BenchScore,
-    fuel_used: Option<u64>,
-    fuel_limit: u64,
-    peak_memory_bytes: Option<u64>,
-    memory_limit_bytes: u64,
 }
 
 pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Failure> {
@@ -130,16 +115,7 @@ fn report(bench: &Bench, case: &ReadCase, judged: &Judgement) -> Result<Exit, Fa
     printer.tell(&format!("fuel: {fuel} of {}", limits.fuel()));
     let peak = judged.peak_memory_bytes.map_or("unknown".to_owned(), |peak| peak.to_string());
     printer.tell(&format!("peak memory: {peak} of {} bytes", limits.memory_bytes()));
-    printer.data(&ScoreLine {
-        kind: "case",
-        case_id: &case.case.case_id,
-        outcome: judged.outcome(),
-        score: &judged.score,
-        fuel_used: judged.fuel_used,
-        fuel_limit: limits.fuel(),
-        peak_memory_bytes: judged.peak_memory_bytes,
-        memory_limit_bytes: limits.memory_bytes(),
-    });
+    printer.data(&Line::TriedCase(TriedCaseLine::new(&case.case.case_id, judged, limits)));
     printer.finish(if judged.score.passed() { Exit::Ok } else { Exit::AnswerIsNo })
 }
 

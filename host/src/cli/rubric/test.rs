@@ -4,13 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::bench::golden::{GoldenResult, GoldenTest, golden_tests, run_golden};
 use crate::bench::{Bench, InputRoot, load_bench};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
 use crate::cli::{open_bench_root, open_input_root, surroundings};
+use crate::output::lines::{GoldenLine, Line};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 use eval_sandbox::PreparedRubric;
@@ -26,18 +26,6 @@ pub(in crate::cli) struct TestArgs {
     /// Where inputs lie that are too large for a bench (see input-pointer.toml).
     #[arg(long, value_name = "DIR")]
     input_root: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct GoldenLine<'a> {
-    kind: &'static str,
-    case_id: &'a str,
-    name: &'a str,
-    holds: bool,
-    expected: String,
-    actual: String,
-    fuel_used: Option<u64>,
-    peak_memory_bytes: Option<u64>,
 }
 
 /// What the golden tests used at most, to be held against the limits.
@@ -90,23 +78,13 @@ fn test_case(
             .map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
         tally.most_fuel = tally.most_fuel.max(result.fuel_used.unwrap_or(0));
         tally.most_memory = tally.most_memory.max(result.peak_memory_bytes.unwrap_or(0));
-        let holds = result.actual == test.expected;
-        if holds {
+        if result.actual == test.expected {
             tally.held += 1;
         } else {
             tally.failed += 1;
             tell_difference(printer, name, test, &result);
         }
-        printer.data(&GoldenLine {
-            kind: "golden",
-            case_id: name,
-            name: &test.name,
-            holds,
-            expected: test.expected.to_string(),
-            actual: result.actual.to_string(),
-            fuel_used: result.fuel_used,
-            peak_memory_bytes: result.peak_memory_bytes,
-        });
+        printer.data(&Line::Golden(GoldenLine::new(name, test, &result)));
     }
     Ok(())
 }
