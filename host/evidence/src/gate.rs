@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::chain::Link;
 use crate::record::{OutputKind, RecordedRun, Sut};
 use crate::verify::{State, Verification};
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName, Tier};
 use eval_model::report::{PromotionMetric, Selection};
 use eval_model::text::Words;
@@ -56,6 +57,15 @@ pub enum NoEvidence {
     NoRecord(TaskClassName),
     #[error("the newest record of `{0}` is not the one that was verified; run the command again")]
     Changed(TaskClassName),
+}
+
+impl Advice for NoEvidence {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NoRecord(_) => Exit::AnswerIsNo,
+            Self::NotOk(_) | Self::Changed(_) => Exit::EvidenceBroken,
+        }
+    }
 }
 
 impl VerifiedRecord {
@@ -308,6 +318,16 @@ pub struct PromotionMustBeHumanAuthorized {
     pub line: usize,
     text: String,
     target: Tier,
+}
+
+impl Advice for PromotionMustBeHumanAuthorized {
+    fn exit(&self) -> Exit {
+        Exit::AnswerIsNo
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("`eval-host promote-verdict` prints what to attach to the pull request".to_owned())
+    }
 }
 
 /// Does not change the tier, whatever the evidence: it only says where a human does. `registration` is the content of `file`.

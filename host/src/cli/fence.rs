@@ -1,9 +1,11 @@
 //! `eval-host fence`: everything that must hold before a bench is worth running.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::error::ArgumentError;
 use super::failure::Failure;
 use super::printer::{Printer, counted};
 use super::surroundings;
@@ -34,7 +36,10 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
     };
     let mut printer = Printer::stdio();
     if git.tracked.is_none() {
-        printer.tell("warning: not a git repository, so it cannot be told which files are tracked");
+        printer.tell(&format!(
+            "warning: `{}` is in no git repository, so the fence does not check which files are tracked",
+            args.bench_root.display()
+        ));
     }
     let (benches, gaps) = check_benches(&root, &git, &input_root)?;
     for gap in &gaps {
@@ -54,11 +59,9 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
     printer.finish(exit)
 }
 
-fn registered_at(bench_root: &Path, base: &str) -> Result<std::collections::BTreeSet<TaskClassName>, Failure> {
-    let files = surroundings::git_files_at(bench_root, base).ok_or_else(|| {
-        Failure::new(Exit::UsageOrCap, format!("`{}` is not a commit of this repository", base.escape_default()))
-            .hint("--base takes a branch, a tag or a hash, and needs git")
-    })?;
+fn registered_at(bench_root: &Path, base: &str) -> Result<BTreeSet<TaskClassName>, ArgumentError> {
+    let files = surroundings::git_files_at(bench_root, base)
+        .ok_or_else(|| ArgumentError::NotACommit { base: base.to_owned() })?;
     let slug = |file: &PathBuf| match file.iter().collect::<Vec<_>>().as_slice() {
         [slug, name] if *name == "registration.toml" => slug.to_str()?.parse().ok(),
         _ => None,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Places;
+use super::error::EvidenceError;
 use super::evidence::{Opened, TrustArgs, exit_of, require_class};
 use super::failure::Failure;
 use super::printer::Printer;
@@ -47,7 +48,7 @@ pub(super) fn log(args: &LogArgs) -> Result<Exit, Failure> {
         }
         printer.text(&match opened.read(link) {
             Some(record) => summary(link, &record),
-            None => format!("  {:>4}  {}  cannot be read any more", link.position.seq, link.finished_at),
+            None => format!("  {:>4}  {}  changed since eval-host verified it", link.position.seq, link.finished_at),
         });
     }
     for started in &opened.verification.unfinished {
@@ -104,9 +105,8 @@ pub(super) struct ShowArgs {
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let opened = Opened::any(&args.places, args.trust)?;
     let link = opened.find(&args.record)?;
-    let Some(record) = opened.read(link) else {
-        return Err(Failure::new(Exit::EvidenceBroken, "the record cannot be read any more"));
-    };
+    let changed = || EvidenceError::RecordChanged { file: link.file_name().to_string() };
+    let record = opened.read(link).ok_or_else(changed)?;
     let mut printer = Printer::stdio();
     let state = opened.verification.state();
     let position = &link.position;

@@ -6,6 +6,7 @@
 
 mod anchor;
 mod concurrency;
+mod error;
 mod evidence;
 mod export;
 mod failure;

@@ -4,6 +4,7 @@ use std::io::{self, Stderr, Stdout};
 
 use serde::Serialize;
 
+use super::error::HostError;
 use super::failure::Failure;
 use crate::output::Steadfast;
 use eval_evidence::verify::Note;
@@ -60,11 +61,7 @@ impl Printer {
 
     /// The exit code, unless the data did not reach whoever reads stdout.
     pub(super) fn finish(self, exit: Exit) -> Result<Exit, Failure> {
-        match self.out.finish() {
-            Ok(()) => Ok(exit),
-            Err(error) => {
-                Err(Failure::new(Exit::HarnessError, "the result could not be written to stdout").caused_by(&error))
-            }
-        }
+        self.out.finish().map_err(HostError::Stdout)?;
+        Ok(exit)
     }
 }

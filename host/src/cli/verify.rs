@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
+use super::error::EvidenceError;
 use super::evidence::{Recollection, TrustArgs, exit_of, require_class};
 use super::failure::Failure;
 use super::printer::{Printer, counted};
@@ -86,14 +87,9 @@ fn walked(steps: &mut Steps<Stderr>) -> impl FnMut(usize, usize) {
 
 /// A bundle has no owner, no neighbours and no past on this machine: its records and objects are all there is.
 fn verify_bundle(args: &VerifyArgs, path: &Path, steps: &mut Steps<Stderr>) -> Result<Exit, Failure> {
-    let bundle = Bundle::open(path).map_err(|error| {
-        let what = format!("the bundle `{}` is {}", path.display(), error.state());
-        Failure::new(Exit::EvidenceBroken, what).caused_by(&error)
-    })?;
-    let mut verification = verify_evidence(&bundle, ObjectScope::Newest, &mut walked(steps)).map_err(|error| {
-        let what = format!("the bundle `{}` cannot be verified", path.display());
-        Failure::new(Exit::EvidenceBroken, what).caused_by(&error)
-    })?;
+    let bundle = Bundle::open(path).map_err(|source| EvidenceError::Bundle { path: path.to_owned(), source })?;
+    let mut verification = verify_evidence(&bundle, ObjectScope::Newest, &mut walked(steps))
+        .map_err(|source| EvidenceError::VerifyBundle { path: path.to_owned(), source })?;
     finish(args, &bundle, &mut verification, ObjectScope::Newest, steps).map(|finished| finished.exit)
 }
 
@@ -101,7 +97,7 @@ fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit
     let recollection = Recollection::of(&args.places, args.trust)?;
     let store = match StoreReader::open(&args.places.out, LOCK_PATIENCE) {
         Ok(store) => store,
-        Err(error) => return no_store(args, &recollection, &error),
+        Err(error) => return Err(no_store(args, &recollection, error).into()),
     };
     let mut verification = verify_and_finish(args, &recollection, &store, steps)?;
     let Finished { exit, is_sound } = finish(args, &store, &mut verification, ObjectScope::All, steps)?;
@@ -155,17 +151,12 @@ fn limit(args: &VerifyArgs, verification: &mut Verification) -> Result<State, Fa
 }
 
 /// A store that is not there, or is none. Where one was seen before, that is a finding and not a typing error.
-fn no_store(args: &VerifyArgs, recollection: &Recollection, error: &OpenStoreError) -> Result<Exit, Failure> {
-    let state = match error {
+fn no_store(args: &VerifyArgs, recollection: &Recollection, source: OpenStoreError) -> EvidenceError {
+    let state = match &source {
         OpenStoreError::Missing { .. } if recollection.remembers() => State::Tampered,
         error => error.state(),
     };
-    let what = format!("the store `{}` is {state}", args.places.out.display());
-    let hint = match state {
-        State::Tampered => "it was seen on this machine before, or its files say that it is one",
-        _ => "name the store with --out",
-    };
-    Err(Failure::new(Exit::EvidenceBroken, what).caused_by(error).hint(hint))
+    EvidenceError::Store { path: args.places.out.clone(), state, source }
 }
 
 /// Walks the store. What a crash left is finished where that is possible, and the store is walked again then.
@@ -175,11 +166,11 @@ fn verify_and_finish(
     store: &StoreReader,
     steps: &mut Steps<Stderr>,
 ) -> Result<Verification, Failure> {
-    let failed = |error: &dyn std::error::Error| {
-        let what = format!("the store `{}` cannot be verified", args.places.out.display());
-        Failure::new(Exit::EvidenceBroken, what).caused_by(error)
+    let path = || args.places.out.clone();
+    let mut walk = || {
+        verify_store(store, recollection.checks(), &mut walked(steps))
+            .map_err(|source| EvidenceError::VerifyStore { path: path(), source })
     };
-    let mut walk = || verify_store(store, recollection.checks(), &mut walked(steps)).map_err(|error| failed(&error));
     let verification = walk()?;
     let is_draft = |finding: &Finding| matches!(finding.defect, Wrong::Draft);
     if verification.state() != State::Incomplete || !verification.findings.iter().any(is_draft) {
@@ -189,7 +180,8 @@ fn verify_and_finish(
     let Ok(writer) = StoreWriter::open_existing(&args.places.out, surroundings::user(), LOCK_PATIENCE) else {
         return Ok(verification);
     };
-    let ends = writer.finish().map_err(|error| failed(&error))?;
+    let ends =
+        writer.finish().map_err(|source| EvidenceError::FinishStore { path: path(), source: Box::new(source) })?;
     let mut verification = walk()?;
     verification.add(ends.into_iter().map(Finding::from));
     Ok(verification)

@@ -12,6 +12,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, FileType, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 
+use eval_model::advice::Advice;
 use eval_model::contract::CaseFiles;
 
 /// Most bytes of one file of a bench.
@@ -31,6 +32,8 @@ pub struct FileError {
     pub path: PathBuf,
     pub problem: FileProblem,
 }
+
+impl Advice for FileError {}
 
 #[derive(Debug, thiserror::Error)]
 pub enum FileProblem {

@@ -11,6 +11,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use eval_model::advice::Advice;
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
@@ -24,6 +25,8 @@ pub struct FileError {
     pub source: io::Error,
 }
 
+impl Advice for FileError {}
+
 /// Why a file in a store was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadFileError {
@@ -36,6 +39,8 @@ pub enum ReadFileError {
     #[error(transparent)]
     Io(#[from] FileError),
 }
+
+impl Advice for ReadFileError {}
 
 const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 const PRIVATE_DIR: Mode = Mode::RWXU;

@@ -13,6 +13,7 @@ use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, scan};
 use super::writer::{AppendError, Ready, StoreWriter};
 use crate::chain::{Heads, Link};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
+use eval_model::advice::{Advice, Exit};
 
 const UNFINISHED: &str = "unfinished";
 
@@ -48,6 +49,17 @@ pub enum FinishError {
     Read(#[from] ReadFileError),
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl Advice for FinishError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Append(error) => error.exit(),
+            Self::Lock(error) => error.exit(),
+            Self::Read(error) => error.exit(),
+            Self::File(error) => error.exit(),
+        }
+    }
 }
 
 impl StoreWriter {

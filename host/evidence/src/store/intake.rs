@@ -16,6 +16,7 @@ use super::dir::{Dir, FileError};
 use super::lock::{self, Lock, LockError, Share};
 use super::objects::{self, ReadObjectError};
 use super::reader::StoreReader;
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::Digest;
 
 /// Why an object was not kept.
@@ -30,6 +31,17 @@ pub enum KeepObjectError {
     Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl Advice for KeepObjectError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Existing(error) => error.exit(),
+            Self::Random(_) => Exit::HarnessError,
+            Self::Lock(error) => error.exit(),
+            Self::File(error) => error.exit(),
+        }
+    }
 }
 
 /// Takes in the objects of one run. Nothing of it is evidence until a record is appended with it.

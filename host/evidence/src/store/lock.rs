@@ -12,6 +12,7 @@ use rustix::fs::{self, AtFlags, CWD, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::dir::{Dir, FileError};
+use eval_model::advice::Advice;
 
 /// How long to wait between two attempts. A commit takes a few milliseconds.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -26,6 +27,8 @@ pub enum LockError {
     #[error(transparent)]
     Io(#[from] FileError),
 }
+
+impl Advice for LockError {}
 
 /// Who holds a lock, as far as the kernel says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

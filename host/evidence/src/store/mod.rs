@@ -29,11 +29,11 @@ mod started;
 mod writer;
 
 pub use dir::{Dir, FileError, Missing, ReadFileError, replace_file};
-pub use finish::{DraftEnd, FinishedDraft};
+pub use finish::{DraftEnd, FinishError, FinishedDraft};
 pub use intake::{Intake, KeepObjectError};
 pub use lock::{LockError, lock_alone};
 pub use objects::{MOST_OBJECT_BYTES, ReadObjectError};
 pub use open::{IDENTITY, OpenStoreError, encode_identity, parse_identity};
 pub use reader::{Evidence, Seen, Snapshot, StoreReader, scan};
-pub use started::{ReadMarkerError, Started};
+pub use started::{AnnounceError, ReadMarkerError, Started};
 pub use writer::{AppendError, NotCommitted, Receipt, StoreWriter};

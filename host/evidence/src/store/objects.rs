@@ -6,6 +6,7 @@ use std::io::{self, Read as _};
 use std::path::PathBuf;
 
 use super::dir::{Dir, FileError, ReadFileError};
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::Digest;
 
 /// Most bytes that an object can have: what a component may have, which is the largest thing that is stored.
@@ -30,6 +31,15 @@ pub enum ReadObjectError {
         #[source]
         source: FileError,
     },
+}
+
+impl Advice for ReadObjectError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Missing { .. } | Self::Changed { .. } | Self::NotAFile { .. } => Exit::EvidenceBroken,
+            Self::Io { source, .. } => source.exit(),
+        }
+    }
 }
 
 impl ReadObjectError {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::dir::{Dir, FileError, ReadFileError, sync_file};
 use super::reader::is_ignored;
 use crate::chain::StoreId;
+use eval_model::advice::Advice;
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::json;
 use eval_model::utc::UtcMillis;
@@ -50,6 +51,8 @@ pub enum AnnounceError {
     #[error(transparent)]
     File(#[from] FileError),
 }
+
+impl Advice for AnnounceError {}
 
 /// Why a file is no marker of this store.
 #[derive(Debug, thiserror::Error)]

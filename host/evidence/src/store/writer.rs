@@ -20,6 +20,7 @@ use super::started::{self, AnnounceError};
 use crate::chain::{Link, Position, hash_of};
 use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
 use crate::verify::Finding;
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::score::BenchScore;
 use eval_model::utc::UtcMillis;
@@ -63,6 +64,15 @@ pub enum AppendError {
     },
 }
 
+impl Advice for AppendError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NotCommitted { source, .. } => source.exit(),
+            Self::Unknown { .. } => Exit::EvidenceBroken,
+        }
+    }
+}
+
 /// What kept a record from being committed. Nothing of it is in the chain.
 #[derive(Debug, thiserror::Error)]
 pub enum NotCommitted {
@@ -90,6 +100,21 @@ pub enum NotCommitted {
     Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl Advice for NotCommitted {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Broken(_) | Self::HeadChanged => Exit::EvidenceBroken,
+            Self::Head(error) => error.exit(),
+            Self::Objects(error) => error.exit(),
+            Self::Lock(error) => error.exit(),
+            Self::File(error) => error.exit(),
+            Self::Misplaced | Self::Serialise(_) | Self::TooLarge { .. } | Self::Invalid(_) | Self::Object(_) => {
+                Exit::HarnessError
+            }
+        }
+    }
 }
 
 fn join(findings: &[Finding]) -> String {

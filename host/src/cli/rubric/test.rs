@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::bench::golden::{GoldenResult, GoldenTest, golden_tests, run_golden};
 use crate::bench::{Bench, InputRoot, load_bench};
+use crate::cli::error::HostError;
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
 use crate::cli::{open_bench_root, open_input_root, surroundings};
@@ -42,10 +43,7 @@ pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Failure> {
     let input_root = open_input_root(args.input_root.as_deref())?;
     let rubric = surroundings::sandbox(NonZeroUsize::MIN)?
         .load(&bench.rubric)
-        .map_err(|error| {
-            let what = format!("failed to load the rubric of `{}`", args.task_class);
-            Failure::new(Exit::HarnessError, what).caused_by(&error)
-        })?
+        .map_err(|source| HostError::LoadRubric { rubric: format!("the rubric of `{}`", args.task_class), source })?
         .prepare(bench.registration.limits);
     let mut printer = Printer::stdio();
     let mut tally = Tally::default();
@@ -71,11 +69,10 @@ fn test_case(
     printer: &mut Printer,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
-    let case = bench.read_case(name, input_root).map_err(|entry| Failure::from_error(Exit::HarnessError, &entry))?;
-    let tests = golden_tests(&bench.folder, name).map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
+    let case = bench.read_case(name, input_root)?;
+    let tests = golden_tests(&bench.folder, name)?;
     for test in &tests {
-        let result = run_golden(test, &case.read, rubric, &bench.registration.standards.block_modes)
-            .map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
+        let result = run_golden(test, &case.read, rubric, &bench.registration.standards.block_modes)?;
         tally.most_fuel = tally.most_fuel.max(result.fuel_used.unwrap_or(0));
         tally.most_memory = tally.most_memory.max(result.peak_memory_bytes.unwrap_or(0));
         if result.actual == test.expected {
