@@ -12,14 +12,15 @@ mod export;
 mod failure;
 mod fence;
 mod guard;
-mod history;
 mod list;
+mod log;
 mod merge;
 mod printer;
 mod promote;
 mod rubric;
 mod run;
 mod shell;
+mod show;
 mod signals;
 mod surroundings;
 mod verify;
@@ -72,9 +73,9 @@ enum Command {
     /// List the task classes, their tiers, their cases and when they were last run.
     List(list::ListArgs),
     /// List the runs of a store, with the state of its evidence.
-    Log(history::LogArgs),
+    Log(log::LogArgs),
     /// Show one record, case by case.
-    Show(history::ShowArgs),
+    Show(show::ShowArgs),
     /// Write one record with everything it needs to a file that can be checked anywhere.
     Export(export::ExportArgs),
     /// Make a key that signs checkpoints.
@@ -139,8 +140,8 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => verify::verify(&args),
         Command::Fence(args) => fence::fence(&args),
         Command::List(args) => list::list(&args),
-        Command::Log(args) => history::log(&args),
-        Command::Show(args) => history::show(&args),
+        Command::Log(args) => log::log(&args),
+        Command::Show(args) => show::show(&args),
         Command::Export(args) => export::export(&args),
         Command::Keygen(args) => anchor::keygen(&args),
         Command::Anchor(args) => anchor::anchor(&args),
