@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::error::HostError;
 use super::failure::Failure;
-use crate::output::Steadfast;
+use crate::output::FusedWriter;
 use eval_evidence::verify::Note;
 use eval_model::advice::Exit;
 use eval_model::text::Message;
@@ -20,14 +20,14 @@ pub(super) fn counted(count: u64, thing: &str) -> String {
 }
 
 pub(super) struct Printer {
-    out: Steadfast<Stdout>,
+    out: FusedWriter<Stdout>,
     /// `None` where nothing is told to people.
-    err: Option<Steadfast<Stderr>>,
+    err: Option<FusedWriter<Stderr>>,
 }
 
 impl Printer {
     pub(super) fn stdio() -> Self {
-        Self { out: Steadfast::new(io::stdout()), err: Some(Steadfast::new(io::stderr())) }
+        Self { out: FusedWriter::new(io::stdout()), err: Some(FusedWriter::new(io::stderr())) }
     }
 
     /// For those who asked for data only.

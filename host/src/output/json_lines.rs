@@ -2,18 +2,18 @@
 
 use std::io::{self, Write};
 
-use super::Steadfast;
+use super::FusedWriter;
 use super::lines::{AggregateLine, Line};
 use crate::run::event::{Event, Reporter};
 
 /// Writes the machine's view of a run.
 pub(crate) struct JsonLines<W> {
-    out: Steadfast<W>,
+    out: FusedWriter<W>,
 }
 
 impl<W: Write> JsonLines<W> {
     pub(crate) fn new(out: W) -> Self {
-        Self { out: Steadfast::new(out) }
+        Self { out: FusedWriter::new(out) }
     }
 
     /// The first error of the writer, if there was one.
