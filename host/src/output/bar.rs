@@ -50,9 +50,9 @@ impl Bar {
 
     /// Begins anew, with so much to do. `elapsed` of the work's time has passed already.
     pub(super) fn begin(&self, total: usize, elapsed: Duration) {
+        self.bar.set_length(total as u64);
         self.bar.reset();
         self.bar.set_elapsed(elapsed);
-        self.bar.set_length(total as u64);
     }
 
     /// So much is done. Drawn now and then.
@@ -60,9 +60,10 @@ impl Bar {
         self.bar.update(|state| state.set_pos(done as u64));
     }
 
-    /// What is said behind the figures; cut off where the terminal ends.
+    /// What is said behind the figures, from the next drawing on; cut off where the terminal ends.
     pub(super) fn set_words(&self, words: impl Into<Cow<'static, str>>) {
-        self.bar.set_message(words);
+        // Both are one bar. `set_message` would draw the new words beside the old figures.
+        drop(self.bar.clone().with_message(words));
     }
 
     /// Draws it now, also after it was taken away.
