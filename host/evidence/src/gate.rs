@@ -9,17 +9,13 @@ use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 use crate::chain::Link;
 use crate::record::{OutputKind, RecordedRun, Sut};
 use crate::verify::{State, Verification};
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName, Tier};
 use eval_model::report::{PromotionMetric, Selection};
 use eval_model::text::Words;
-
-/// The version of a verdict's JSON. It changes when a program that reads one could misunderstand it.
-const VERDICT_VERSION: u32 = 1;
 
 /// What a registration asks of evidence.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +57,15 @@ pub enum NoEvidence {
     NoRecord(TaskClassName),
     #[error("the newest record of `{0}` is not the one that was verified; run the command again")]
     Changed(TaskClassName),
+}
+
+impl Advice for NoEvidence {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NoRecord(_) => Exit::AnswerIsNo,
+            Self::NotOk(_) | Self::Changed(_) => Exit::EvidenceBroken,
+        }
+    }
 }
 
 impl VerifiedRecord {
@@ -182,66 +187,31 @@ pub struct PromotionVerdict {
 }
 
 /// The figures that a verdict rests on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
-    metric: PromotionMetric,
-    value: f64,
-    threshold: Option<f64>,
-    mean_score: f64,
-    lower_bound_95: f64,
-    attempted: u64,
-    passed_count: u64,
-    passed_needed: Option<u64>,
+    pub metric: PromotionMetric,
+    pub value: f64,
+    pub threshold: Option<f64>,
+    pub mean_score: f64,
+    pub lower_bound_95: f64,
+    pub attempted: u64,
+    pub passed_count: u64,
+    pub passed_needed: Option<u64>,
 }
 
 /// Which record a verdict rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordRead {
-    file: String,
-    seq: u64,
-    hash: RecordHash,
-    run_id: RunId,
-    rubric_digest: Digest,
+    pub file: String,
+    pub seq: u64,
+    pub hash: RecordHash,
+    pub run_id: RunId,
+    pub rubric_digest: Digest,
 }
 
 impl PromotionVerdict {
     pub fn evidence_sufficient(&self) -> bool {
         self.reasons.is_empty()
-    }
-
-    /// The verdict as one line of JSON, without the newline.
-    pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        #[derive(Serialize)]
-        struct Line<'a> {
-            kind: &'static str,
-            schema_version: u32,
-            task_class: &'a TaskClassName,
-            current_tier: Tier,
-            target_tier: Tier,
-            evidence_sufficient: bool,
-            reasons: Vec<ReasonLine>,
-            figures: &'a Figures,
-            record: &'a RecordRead,
-            unfinished_runs: u64,
-        }
-        #[derive(Serialize)]
-        struct ReasonLine {
-            code: &'static str,
-            message: String,
-        }
-        let reason = |reason: &Reason| ReasonLine { code: reason.code(), message: reason.to_string() };
-        serde_json::to_string(&Line {
-            kind: "verdict",
-            schema_version: VERDICT_VERSION,
-            task_class: &self.task_class,
-            current_tier: self.current_tier,
-            target_tier: self.target_tier,
-            evidence_sufficient: self.evidence_sufficient(),
-            reasons: self.reasons.iter().map(reason).collect(),
-            figures: &self.figures,
-            record: &self.record,
-            unfinished_runs: self.unfinished_runs,
-        })
     }
 }
 
@@ -348,6 +318,16 @@ pub struct PromotionMustBeHumanAuthorized {
     pub line: usize,
     text: String,
     target: Tier,
+}
+
+impl Advice for PromotionMustBeHumanAuthorized {
+    fn exit(&self) -> Exit {
+        Exit::AnswerIsNo
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("`eval-host promote-verdict` prints what to attach to the pull request".to_owned())
+    }
 }
 
 /// Does not change the tier, whatever the evidence: it only says where a human does. `registration` is the content of `file`.

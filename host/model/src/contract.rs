@@ -11,6 +11,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use crate::advice::Advice;
 use crate::ids::{CaseId, Digest, TaskClassName};
 use crate::limits::Limits;
 
@@ -193,6 +194,8 @@ pub struct Scored {
 #[derive(Debug, thiserror::Error)]
 #[error("this machine could not run the rubric: it may lack memory, or a limit (`ulimit -a`) may be too low")]
 pub struct RunnerError(#[source] Box<dyn Error + Send + Sync>);
+
+impl Advice for RunnerError {}
 
 impl RunnerError {
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

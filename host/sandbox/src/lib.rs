@@ -38,6 +38,7 @@ use wasmtime::component::{Component, Linker};
 use self::bindings::RubricPre;
 use self::guest::Guest;
 use self::permits::Permits;
+use eval_model::advice::Advice;
 use eval_model::contract::{RubricLoader, RubricRunner};
 use eval_model::ids::Digest;
 use eval_model::limits::Limits;
@@ -84,6 +85,17 @@ pub enum SandboxError {
     Ticker(#[source] io::Error),
 }
 
+impl Advice for SandboxError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Cache(error) => error.hint(),
+            Self::Engine(_) | Self::Ticker(_) => {
+                Some("the machine may lack memory or threads; see its limits with `ulimit -a`".to_owned())
+            }
+        }
+    }
+}
+
 /// Why bytes are not loaded as a rubric.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadRubricError {
@@ -97,6 +109,8 @@ pub enum LoadRubricError {
     )]
     Types(#[source] Box<dyn Error + Send + Sync>),
 }
+
+impl Advice for LoadRubricError {}
 
 /// The engine of a process, and what every rubric is granted.
 pub struct Sandbox {

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use eval_evidence::files::{Dir, FileError, MOST_FILE_BYTES};
+use eval_model::advice::Advice;
 use eval_model::case::ReadCase;
 use eval_model::contract::{Meter, RubricRunner, RunnerError};
 use eval_model::json;
@@ -71,6 +72,8 @@ pub(crate) enum GoldenError {
     #[error("`{path}` is not a golden test: {message}")]
     Malformed { path: String, message: String },
 }
+
+impl Advice for GoldenError {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

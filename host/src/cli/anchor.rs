@@ -1,5 +1,6 @@
 //! `eval-host keygen` and `eval-host anchor`: signed checkpoints, to be committed where the store's owner cannot rewrite them.
 
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -7,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::error::{ArgumentError, EvidenceError, HostError, ReadCheckpointError, ReadKeyError};
 use super::evidence::{Opened, TrustArgs};
 use super::failure::Failure;
 use super::printer::Printer;
 use super::{Places, environment};
+use crate::output::lines::Line;
 use eval_evidence::anchor::{Checkpoint, NoteError, NoteSigner, NoteVerifier, OpenCheckpointError};
 use eval_evidence::chain::StoreId;
 use eval_evidence::verify::{ObjectScope, Verification};
@@ -30,14 +33,14 @@ pub(super) struct KeygenArgs {
 }
 
 pub(super) fn keygen(args: &KeygenArgs) -> Result<Exit, Failure> {
-    let signer = NoteSigner::generate(&args.name).map_err(|error| Failure::from_error(Exit::UsageOrCap, &error))?;
-    write_new(&args.key, 0o600, &format!("{}\n", signer.to_secret_text())).map_err(|error| {
-        Failure::new(Exit::HarnessError, format!("failed to write the key `{}`", args.key.display())).caused_by(&error)
-    })?;
+    let signer = NoteSigner::generate(&args.name)?;
+    write_new(&args.key, 0o600, &format!("{}\n", signer.to_secret_text()))
+        .map_err(|source| HostError::WriteKey { path: args.key.clone(), source })?;
     let mut printer = Printer::stdio();
     printer.tell(&format!("commit this line to `{ANCHORS}/keys`, so that others can check what the key signs:"));
-    printer.tell(&signer.verifier().to_string());
-    printer.data(&serde_json::json!({"kind": "key", "verifier": signer.verifier().to_string()}));
+    let verifier = signer.verifier().to_string();
+    printer.tell(&verifier);
+    printer.data(&Line::Key { verifier: &verifier });
     printer.finish(Exit::Ok)
 }
 
@@ -61,56 +64,50 @@ pub(super) fn anchor(args: &AnchorArgs) -> Result<Exit, Failure> {
     check_extends_earlier(&args.to, &signer, &mut opened.verification)?;
     let store_id = opened.verification.store_id;
     let checkpoint = Checkpoint::new(store_id, opened.verification.heads().clone());
-    let note = checkpoint.sign(&signer).map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
+    let note = checkpoint.sign(&signer)?;
     let path = args.to.join(format!("{store_id}-{}.txt", environment::now()?.basic()));
     let written = fs::create_dir_all(&args.to).and_then(|()| write_new(&path, 0o644, &note));
-    written.map_err(|error| {
-        Failure::new(Exit::HarnessError, format!("failed to write the checkpoint `{}`", path.display()))
-            .caused_by(&error)
-    })?;
+    written.map_err(|source| HostError::WriteCheckpoint { path: path.clone(), source })?;
     let mut printer = Printer::stdio();
-    printer.tell("commit it to a protected branch: a checkpoint beside the store proves nothing");
-    printer.data(&serde_json::json!({"kind": "checkpoint", "path": path.display().to_string()}));
+    printer.tell("commit the checkpoint to a protected branch: beside the store it proves nothing");
+    printer.data(&Line::Checkpoint { path: &path.to_string_lossy() });
     printer.finish(Exit::Ok)
 }
 
 /// Whoever signs must not sign two pasts: the store must have all that this key has signed of it, as far as that is there.
 fn check_extends_earlier(folder: &Path, signer: &NoteSigner, verification: &mut Verification) -> Result<(), Failure> {
     for path in checkpoints_in(folder, verification.store_id)? {
-        let checkpoint = match open_checkpoint(&path, &[signer.verifier().clone()])? {
+        let checkpoint = match read_checkpoint(&path, &[signer.verifier().clone()]) {
             Ok(checkpoint) => checkpoint,
             // Another key's: its owner compares with it.
-            Err(OpenCheckpointError::Note(NoteError::Unsigned)) => continue,
-            Err(error) => return Err(refused(&path, &error)),
+            Err(ReadCheckpointError::Untrusted(OpenCheckpointError::Note(NoteError::Unsigned))) => continue,
+            Err(source) => return Err(EvidenceError::Checkpoint { path, source }.into()),
         };
         verification.compare_with_checkpoint(&checkpoint, ObjectScope::All);
         if let Some(finding) = verification.findings.first() {
-            let what =
-                format!("the store does not have what `{}` says, which this key signed: {finding}", path.display());
-            return Err(Failure::new(Exit::EvidenceBroken, what).hint(
-                "nothing was signed; keep the store as it is for whoever investigates, and start another with --out",
-            ));
+            return Err(EvidenceError::OtherPast { path, finding: finding.to_string() }.into());
         }
     }
     Ok(())
 }
 
 /// The checkpoints of a store that are in a folder, the oldest first.
-fn checkpoints_in(folder: &Path, store_id: StoreId) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |error: io::Error| {
-        Failure::new(Exit::HarnessError, format!("failed to list `{}`", folder.display())).caused_by(&error)
-    };
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
-    let names: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.file_name())).collect();
-    let mut names = names.map_err(failed)?;
+fn checkpoints_in(folder: &Path, store_id: StoreId) -> Result<Vec<PathBuf>, HostError> {
+    let mut names =
+        names_in(folder).map_err(|source| HostError::ListCheckpoints { path: folder.to_owned(), source })?;
     let prefix = format!("{store_id}-");
     names.retain(|name| name.to_str().is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".txt")));
     names.sort_unstable();
     Ok(names.into_iter().map(|name| folder.join(name)).collect())
+}
+
+/// What a folder holds; nothing where there is none.
+fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.file_name())).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
@@ -119,14 +116,10 @@ fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-fn read_signer(path: &Path) -> Result<NoteSigner, Failure> {
-    let failed = |error: &dyn std::error::Error| {
-        Failure::new(Exit::UsageOrCap, format!("`{}` is not a key to sign with", path.display()))
-            .caused_by(error)
-            .hint("make one with `eval-host keygen`")
-    };
-    let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
-    text.trim_end().parse().map_err(|error| failed(&error))
+fn read_signer(path: &Path) -> Result<NoteSigner, ArgumentError> {
+    let parse = |text: String| text.trim_end().parse().map_err(ReadKeyError::Malformed);
+    let signer = fs::read_to_string(path).map_err(ReadKeyError::File).and_then(parse);
+    signer.map_err(|source| ArgumentError::SigningKey { path: path.to_owned(), source })
 }
 
 #[derive(Debug, Args)]
@@ -141,35 +134,26 @@ pub(super) struct AgainstArgs {
 
 impl AgainstArgs {
     /// The checkpoints, each signed by a trusted key. One that is not is refused.
-    pub(super) fn checkpoints(&self) -> Result<Vec<Checkpoint>, Failure> {
+    pub(super) fn checkpoints(&self) -> Result<Vec<Checkpoint>, EvidenceError> {
         if self.against.is_empty() {
             return Ok(Vec::new());
         }
-        let known = read_keys(&self.trusted_keys)?;
-        self.against.iter().map(|path| read_checkpoint(path, &known)).collect()
+        let known = read_keys(&self.trusted_keys)
+            .map_err(|source| EvidenceError::TrustedKeys { path: self.trusted_keys.clone(), source })?;
+        let read = |path: &PathBuf| {
+            read_checkpoint(path, &known).map_err(|source| EvidenceError::Checkpoint { path: path.clone(), source })
+        };
+        self.against.iter().map(read).collect()
     }
 }
 
-fn read_keys(path: &Path) -> Result<Vec<NoteVerifier>, Failure> {
-    let failed = |error: &dyn std::error::Error| {
-        Failure::new(Exit::EvidenceBroken, format!("`{}` does not name the keys to trust", path.display()))
-            .caused_by(error)
-            .hint("put the line that `eval-host keygen` printed there, or name another file with --trusted-keys")
-    };
-    let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
+fn read_keys(path: &Path) -> Result<Vec<NoteVerifier>, ReadKeyError> {
+    let text = fs::read_to_string(path).map_err(ReadKeyError::File)?;
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| line.parse().map_err(|error| failed(&error))).collect()
+    lines.map(|line| line.parse().map_err(ReadKeyError::Malformed)).collect()
 }
 
-fn read_checkpoint(path: &Path, known: &[NoteVerifier]) -> Result<Checkpoint, Failure> {
-    open_checkpoint(path, known)?.map_err(|error| refused(path, &error))
-}
-
-fn open_checkpoint(path: &Path, known: &[NoteVerifier]) -> Result<Result<Checkpoint, OpenCheckpointError>, Failure> {
-    let note = fs::read_to_string(path).map_err(|error| refused(path, &error))?;
-    Ok(Checkpoint::open(&note, known))
-}
-
-fn refused(path: &Path, error: &dyn std::error::Error) -> Failure {
-    Failure::new(Exit::EvidenceBroken, format!("the checkpoint `{}` is refused", path.display())).caused_by(error)
+fn read_checkpoint(path: &Path, known: &[NoteVerifier]) -> Result<Checkpoint, ReadCheckpointError> {
+    let note = fs::read_to_string(path).map_err(ReadCheckpointError::File)?;
+    Checkpoint::open(&note, known).map_err(ReadCheckpointError::Untrusted)
 }

@@ -31,14 +31,14 @@ pub(super) fn memory_of(places: &Places, trust: TrustArgs) -> Result<StoreMemory
     let last_seen = environment::state_dir()
         .map(|state_dir| LastSeenFile::open(&state_dir, &store, LOCK_PATIENCE))
         .transpose()
-        .map_err(EvidenceError::LastSeen)?;
+        .map_err(OpenEvidenceError::LastSeen)?;
     let first_use = if is_trusted { FirstUse::Trust } else { FirstUse::Refuse };
     Ok(StoreMemory { last_seen, first_use, user: environment::user() })
 }
 
 /// Why the evidence that a command is about cannot be had.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum EvidenceError {
+pub(super) enum OpenEvidenceError {
     #[error("eval-host cannot look up what it last saw of the store")]
     LastSeen(#[source] LastSeenError),
     #[error("the store `{}` cannot be opened", path.display())]
@@ -53,7 +53,7 @@ pub(super) enum EvidenceError {
     NoSuchClass { task_class: TaskClassName, there: Vec<TaskClassName> },
 }
 
-impl Advice for EvidenceError {
+impl Advice for OpenEvidenceError {
     fn exit(&self) -> Exit {
         match self {
             Self::LastSeen(_) => Exit::HarnessError,
@@ -93,9 +93,9 @@ impl Opened {
         let path = || places.out.clone();
         let memory = memory_of(places, trust)?;
         let store = StoreReader::open(&places.out, LOCK_PATIENCE)
-            .map_err(|source| EvidenceError::Open { path: path(), source })?;
+            .map_err(|source| OpenEvidenceError::Open { path: path(), source })?;
         let verification = verify_store(&store, memory.checks(), &mut |_, _| {})
-            .map_err(|source| EvidenceError::Verify { path: path(), source })?;
+            .map_err(|source| OpenEvidenceError::Verify { path: path(), source })?;
         Printer::stdio().notes(&verification.notes);
         Ok(Self { store, verification })
     }
@@ -105,7 +105,7 @@ impl Opened {
         let opened = Self::any(places, trust)?;
         match opened.verification.state() {
             State::Ok => Ok(opened),
-            state => Err(EvidenceError::NotOk { path: places.out.clone(), state }.into()),
+            state => Err(OpenEvidenceError::NotOk { path: places.out.clone(), state }.into()),
         }
     }
 
@@ -114,7 +114,7 @@ impl Opened {
         let name = record.file_name();
         let is_meant = |link: &&Link| name == Some(OsStr::new(link.file_name().as_str()));
         let found = self.verification.links.values().find(is_meant);
-        found.ok_or_else(|| EvidenceError::NoSuchRecord { path: record.to_owned() }.into())
+        found.ok_or_else(|| OpenEvidenceError::NoSuchRecord { path: record.to_owned() }.into())
     }
 
     /// The record at a place, if it is still the one that was verified.
@@ -130,7 +130,7 @@ pub(super) fn require_class(verification: &Verification, task_class: &TaskClassN
         return Ok(());
     }
     let there = verification.classes.keys().cloned().collect();
-    Err(EvidenceError::NoSuchClass { task_class: task_class.clone(), there }.into())
+    Err(OpenEvidenceError::NoSuchClass { task_class: task_class.clone(), there }.into())
 }
 
 /// Only OK is a yes.

@@ -7,9 +7,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Places;
+use super::error::HostError;
 use super::evidence::{Opened, TrustArgs};
 use super::failure::Failure;
 use super::printer::Printer;
+use crate::output::lines::Line;
 use eval_evidence::bundle::{ExportError, export as write_bundle};
 use eval_evidence::chain::Link;
 use eval_model::advice::Exit;
@@ -33,19 +35,17 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let link = opened.find(&args.record)?;
     let default = || PathBuf::from(link.file_name().as_str()).with_extension("tar");
     let path = args.to.clone().unwrap_or_else(default);
-    let failed = |error: &dyn std::error::Error| {
-        let what = format!("failed to write the bundle `{}`", path.display());
-        Failure::new(Exit::HarnessError, what).caused_by(error)
-    };
-    let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| failed(&error))?;
+    let not_written = |source| HostError::WriteBundle { path: path.clone(), source };
+    let file = OpenOptions::new().write(true).create_new(true).open(&path);
+    let file = file.map_err(|error| not_written(ExportError::Write(error)))?;
     if let Err(error) = write(&opened, link, file) {
         // Half a bundle is of no use to anybody, and its being there is a reason to fail the next time.
         let _ = fs::remove_file(&path);
-        return Err(failed(&error));
+        return Err(not_written(error).into());
     }
     let mut printer = Printer::stdio();
-    printer.tell(&format!("check it anywhere with `eval-host verify {} --replay`", path.display()));
-    printer.data(&serde_json::json!({"kind": "bundle", "path": path.display().to_string()}));
+    printer.tell(&format!("check the bundle anywhere with `eval-host verify {} --replay`", path.display()));
+    printer.data(&Line::Bundle { path: &path.to_string_lossy() });
     printer.finish(Exit::Ok)
 }
 

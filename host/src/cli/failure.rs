@@ -18,20 +18,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    pub(super) fn new(exit: Exit, what: impl Into<String>) -> Self {
-        Self { exit, what: what.into(), causes: Vec::new(), hint: None }
-    }
-
-    /// An error whose own text says what went wrong.
-    pub(super) fn from_error(exit: Exit, error: &dyn Error) -> Self {
-        Self { causes: chain(error.source()), ..Self::new(exit, error.to_string()) }
-    }
-
-    pub(super) fn caused_by(mut self, error: &dyn Error) -> Self {
-        self.causes = chain(Some(error));
-        self
-    }
-
+    /// The same with other advice, of which an error below the command line cannot know.
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -64,11 +51,21 @@ impl<E: Advice> From<E> for Failure {
 mod tests {
     use super::*;
 
+    const HOSTILE: &str = "x\r\u{1b}[2KOK\u{202e}\n";
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{HOSTILE}")]
+    struct HostileError(#[source] std::io::Error);
+
+    impl Advice for HostileError {
+        fn hint(&self) -> Option<String> {
+            Some(HOSTILE.to_owned())
+        }
+    }
+
     #[test]
     fn nothing_of_a_failure_reaches_a_terminal_unescaped() {
-        let hostile = "x\r\u{1b}[2KOK\u{202e}\n";
-        let cause = std::io::Error::other(hostile);
-        let failure = Failure::new(Exit::HarnessError, hostile).caused_by(&cause).hint(hostile);
+        let failure = Failure::from(HostileError(std::io::Error::other(HOSTILE)));
         let escaped = r"x\r\u{1b}[2KOK\u{202e}\n";
         let expected = format!("error: {escaped}\n  caused by: {escaped}\nhint: {escaped}");
         assert_eq!(failure.rendered(), expected);

@@ -1,14 +1,16 @@
 //! `eval-host fence`: everything that must hold before a bench is worth running.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
 
 use super::environment;
+use super::error::ArgumentError;
 use super::failure::Failure;
 use super::printer::{Printer, counted};
-use crate::bench::fence::{Gap, GitFacts, fence as check_benches};
+use crate::bench::fence::{GitFacts, fence as check_benches};
+use crate::output::lines::Line;
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 
@@ -25,13 +27,6 @@ pub(super) struct FenceArgs {
     input_root: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct GapLine<'a> {
-    kind: &'static str,
-    path: &'a Path,
-    message: &'a str,
-}
-
 pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
     let root = super::open_bench_root(&args.bench_root)?;
     let input_root = super::open_input_root(args.input_root.as_deref())?;
@@ -41,12 +36,15 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
     };
     let mut printer = Printer::stdio();
     if git.tracked.is_none() {
-        printer.tell("warning: not a git repository, so it cannot be told which files are tracked");
+        printer.tell(&format!(
+            "warning: `{}` is in no git repository, so the fence does not check which files are tracked",
+            args.bench_root.display()
+        ));
     }
     let (benches, gaps) = check_benches(&root, &git, &input_root)?;
-    for Gap { path, message } in &gaps {
-        printer.tell(&format!("{}: {message}", path.display()));
-        printer.data(&GapLine { kind: "gap", path, message });
+    for gap in &gaps {
+        printer.tell(&format!("{}: {}", gap.path.display(), gap.message));
+        printer.data(&Line::from(gap));
     }
     let exit = match gaps.len() {
         0 => {
@@ -61,11 +59,9 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
     printer.finish(exit)
 }
 
-fn registered_at(bench_root: &Path, base: &str) -> Result<std::collections::BTreeSet<TaskClassName>, Failure> {
-    let files = environment::git_files_at(bench_root, base).ok_or_else(|| {
-        Failure::new(Exit::UsageOrCap, format!("`{}` is not a commit of this repository", base.escape_default()))
-            .hint("--base takes a branch, a tag or a hash, and needs git")
-    })?;
+fn registered_at(bench_root: &Path, base: &str) -> Result<BTreeSet<TaskClassName>, ArgumentError> {
+    let files = environment::git_files_at(bench_root, base)
+        .ok_or_else(|| ArgumentError::NotACommit { base: base.to_owned() })?;
     let slug = |file: &PathBuf| match file.iter().collect::<Vec<_>>().as_slice() {
         [slug, name] if *name == "registration.toml" => slug.to_str()?.parse().ok(),
         _ => None,

@@ -3,34 +3,21 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use serde::Serialize;
 
 use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places};
-use crate::bench::{Bench, list_task_classes, load_bench};
+use crate::bench::{list_task_classes, load_bench};
+use crate::output::lines::{Line, TaskClassLine};
 use eval_evidence::store::{Evidence as _, Seen, Snapshot, StoreReader, scan};
 use eval_model::advice::Exit;
-use eval_model::contract::{Difficulty, Disposition};
-use eval_model::ids::{TaskClassName, Tier};
+use eval_model::ids::TaskClassName;
 use eval_model::utc::UtcMillis;
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
     #[command(flatten)]
     places: Places,
-}
-
-#[derive(Serialize)]
-struct ClassLine<'a> {
-    kind: &'static str,
-    task_class: &'a TaskClassName,
-    current_tier: Tier,
-    cases: usize,
-    dispositions: BTreeMap<Disposition, u64>,
-    difficulties: BTreeMap<Difficulty, u64>,
-    unloadable: u64,
-    last_run: Option<UtcMillis>,
 }
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
@@ -41,9 +28,9 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     for task_class in list_task_classes(&root)? {
         match load_bench(&root, &task_class) {
             Ok(bench) => {
-                let line = class_line(&task_class, &bench, last_runs.get(&task_class).copied());
+                let line = TaskClassLine::new(&task_class, &bench, last_runs.get(&task_class).copied());
                 printer.tell(&for_people(&line));
-                printer.data(&line);
+                printer.data(&Line::TaskClass(line));
             }
             Err(error) => {
                 printer.tell(&format!("{task_class}: {error}"));
@@ -54,30 +41,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     printer.finish(exit)
 }
 
-fn class_line<'a>(task_class: &'a TaskClassName, bench: &Bench, last_run: Option<UtcMillis>) -> ClassLine<'a> {
-    let mut line = ClassLine {
-        kind: "task_class",
-        task_class,
-        current_tier: bench.registration.current_tier,
-        cases: bench.case_names().len(),
-        dispositions: BTreeMap::new(),
-        difficulties: BTreeMap::new(),
-        unloadable: 0,
-        last_run,
-    };
-    for name in bench.case_names() {
-        match bench.case_file(name) {
-            Ok(case) => {
-                *line.dispositions.entry(case.case.disposition).or_default() += 1;
-                *line.difficulties.entry(case.case.difficulty).or_default() += 1;
-            }
-            Err(_) => line.unloadable += 1,
-        }
-    }
-    line
-}
-
-fn for_people(line: &ClassLine<'_>) -> String {
+fn for_people(line: &TaskClassLine<'_>) -> String {
     let count = |name: &str, count: &u64| format!("{count} {name}");
     let dispositions: Vec<_> = line.dispositions.iter().map(|(what, n)| count(what.as_str(), n)).collect();
     let difficulties: Vec<_> = line.difficulties.iter().map(|(what, n)| count(what.as_str(), n)).collect();

@@ -7,21 +7,22 @@
 mod anchor;
 mod concurrency;
 mod environment;
+mod error;
 mod evidence;
 mod export;
 mod failure;
 mod fence;
-mod history;
 mod list;
+mod log;
 mod merge;
 mod printer;
 mod promote;
 mod rubric;
 mod run;
 mod shell;
+mod show;
 mod verify;
 
-use std::error::Error as _;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -33,9 +34,9 @@ use clap::{Args, Parser, Subcommand};
 use crate::bench::InputRoot;
 use crate::live::agent::{RunMark, quoted};
 use crate::live::guard;
-use eval_evidence::files::Dir;
+use error::{ArgumentError, NamedFolder};
+use eval_evidence::files::{Dir, FileError};
 use eval_model::advice::Exit;
-use failure::Failure;
 
 /// Scores code agents with sandboxed, deterministic rubrics and chains the evidence.
 #[derive(Debug, Parser)]
@@ -72,9 +73,9 @@ enum Command {
     /// List the task classes, their tiers, their cases and when they were last run.
     List(list::ListArgs),
     /// List the runs of a store, with the state of its evidence.
-    Log(history::LogArgs),
+    Log(log::LogArgs),
     /// Show one record, case by case.
-    Show(history::ShowArgs),
+    Show(show::ShowArgs),
     /// Write one record with everything it needs to a file that can be checked anywhere.
     Export(export::ExportArgs),
     /// Make a key that signs checkpoints.
@@ -147,8 +148,8 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => verify::verify(&args),
         Command::Fence(args) => fence::fence(&args),
         Command::List(args) => list::list(&args),
-        Command::Log(args) => history::log(&args),
-        Command::Show(args) => history::show(&args),
+        Command::Log(args) => log::log(&args),
+        Command::Show(args) => show::show(&args),
         Command::Export(args) => export::export(&args),
         Command::Keygen(args) => anchor::keygen(&args),
         Command::Anchor(args) => anchor::anchor(&args),
@@ -177,36 +178,31 @@ fn usage(error: &clap::Error) -> ExitCode {
     exit.code().into()
 }
 
-fn open_bench_root(path: &Path) -> Result<Dir, Failure> {
-    open_named(path, "the bench root").map_err(|failure| {
-        failure.hint("run from the repository's root, or name the benches' folder with --bench-root")
-    })
+fn open_bench_root(path: &Path) -> Result<Dir, ArgumentError> {
+    open_named(path, NamedFolder::BenchRoot)
 }
 
-fn open_input_root(path: Option<&Path>) -> Result<InputRoot, Failure> {
-    path.map(|path| open_named(path, "the input root")).transpose().map(InputRoot)
+fn open_input_root(path: Option<&Path>) -> Result<InputRoot, ArgumentError> {
+    path.map(|path| open_named(path, NamedFolder::InputRoot)).transpose().map(InputRoot)
 }
 
 /// Opens a folder that the user named, as what it is for.
-fn open_named(path: &Path, what: &str) -> Result<Dir, Failure> {
-    Dir::open_ambient(path).map_err(|error| {
-        let failure = Failure::new(Exit::UsageOrCap, format!("{what} {error}"));
-        match error.source() {
-            Some(cause) => failure.caused_by(cause),
-            None => failure,
-        }
-    })
+fn open_named(path: &Path, folder: NamedFolder) -> Result<Dir, ArgumentError> {
+    let FileError { path, problem } = match Dir::open_ambient(path) {
+        Ok(dir) => return Ok(dir),
+        Err(error) => error,
+    };
+    Err(ArgumentError::Folder { folder, path, problem })
 }
 
-/// Reads a file that the user named, at most `most` bytes of it.
-fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
-    let failed = |error: io::Error| {
-        Failure::new(Exit::UsageOrCap, format!("`{}` cannot be read", path.display())).caused_by(&error)
-    };
+/// Reads a file that the user named, at most `most` bytes of it. It may be a pipe.
+fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, ArgumentError> {
     let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    File::open(path)
+        .and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
+        .map_err(|source| ArgumentError::Read { path: path.to_owned(), source })?;
     if bytes.len() as u64 > most {
-        return Err(Failure::new(Exit::UsageOrCap, format!("`{}` has more than {most} bytes", path.display())));
+        return Err(ArgumentError::TooLarge { path: path.to_owned(), most });
     }
     Ok(bytes)
 }

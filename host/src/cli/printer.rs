@@ -2,10 +2,10 @@
 
 use std::io::{self, Stderr, Stdout};
 
-use serde::Serialize;
-
+use super::error::HostError;
 use super::failure::Failure;
-use crate::output::Steadfast;
+use crate::output::FusedWriter;
+use crate::output::lines::Line;
 use eval_evidence::verify::Note;
 use eval_model::advice::Exit;
 use eval_model::text::Message;
@@ -19,14 +19,14 @@ pub(super) fn counted(count: u64, thing: &str) -> String {
 }
 
 pub(super) struct Printer {
-    out: Steadfast<Stdout>,
+    out: FusedWriter<Stdout>,
     /// `None` where nothing is told to people.
-    err: Option<Steadfast<Stderr>>,
+    err: Option<FusedWriter<Stderr>>,
 }
 
 impl Printer {
     pub(super) fn stdio() -> Self {
-        Self { out: Steadfast::new(io::stdout()), err: Some(Steadfast::new(io::stderr())) }
+        Self { out: FusedWriter::new(io::stdout()), err: Some(FusedWriter::new(io::stderr())) }
     }
 
     /// For those who asked for data only.
@@ -35,8 +35,8 @@ impl Printer {
     }
 
     /// One line of JSON on stdout.
-    pub(super) fn data(&mut self, line: &impl Serialize) {
-        self.out.line(&serde_json::to_string(line).expect("names and finite numbers serialise"));
+    pub(super) fn data(&mut self, line: &Line<'_>) {
+        self.out.line(&line.to_json());
     }
 
     /// One line of text on stdout, for commands whose data is for people.
@@ -60,11 +60,7 @@ impl Printer {
 
     /// The exit code, unless the data did not reach whoever reads stdout.
     pub(super) fn finish(self, exit: Exit) -> Result<Exit, Failure> {
-        match self.out.finish() {
-            Ok(()) => Ok(exit),
-            Err(error) => {
-                Err(Failure::new(Exit::HarnessError, "the result could not be written to stdout").caused_by(&error))
-            }
-        }
+        self.out.finish().map_err(HostError::Stdout)?;
+        Ok(exit)
     }
 }

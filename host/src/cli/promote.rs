@@ -9,7 +9,8 @@ use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places, environment, open_bench_root, open_input_root};
 use crate::bench::{Bench, InputRoot, load_bench, load_folder};
-use eval_evidence::gate::{BenchNow, NoEvidence, PromotionVerdict, VerifiedRecord, apply, judge};
+use crate::output::lines::Line;
+use eval_evidence::gate::{BenchNow, PromotionVerdict, VerifiedRecord, apply, judge};
 use eval_evidence::store::StoreWriter;
 use eval_model::advice::Exit;
 use eval_model::ids::{CaseId, Digest, TaskClassName, Tier};
@@ -34,14 +35,14 @@ pub(super) struct PromoteArgs {
 pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Failure> {
     let bench = load_bench(&open_bench_root(&args.places.bench_root)?, &args.task_class)?;
     let verdict = verdict(args, &bench)?;
-    let line = verdict.to_json().map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
+    let line = Line::from(&verdict);
     let mut printer = Printer::stdio();
     tell(&mut printer, &verdict);
-    if let Err(problem) = recommend(args, &line) {
-        printer.tell("the informational copy was not written:");
+    if let Err(problem) = recommend(args, &line.to_json()) {
+        printer.tell("the store does not keep a copy of this verdict:");
         problem.rendered().lines().for_each(|line| printer.tell(line));
     }
-    printer.text(&line);
+    printer.data(&line);
     printer.finish(if verdict.evidence_sufficient() { Exit::Ok } else { Exit::AnswerIsNo })
 }
 
@@ -52,21 +53,13 @@ pub(super) fn promote(args: &PromoteArgs) -> Result<Exit, Failure> {
     let text = String::from_utf8_lossy(&bench.registration_bytes);
     match apply(args.target_tier, &path, &text) {
         Ok(never) => match never {},
-        Err(error) => Err(Failure::from_error(Exit::AnswerIsNo, &error)
-            .hint("`eval-host promote-verdict` prints what to attach to the pull request")),
+        Err(error) => Err(error.into()),
     }
 }
 
 fn verdict(args: &PromoteArgs, bench: &Bench) -> Result<PromotionVerdict, Failure> {
     let opened = Opened::any(&args.places, args.trust)?;
-    let evidence =
-        VerifiedRecord::newest(&opened.verification, &args.task_class, |link| opened.read(link)).map_err(|error| {
-            let exit = match &error {
-                NoEvidence::NoRecord(_) => Exit::AnswerIsNo,
-                NoEvidence::NotOk(_) | NoEvidence::Changed(_) => Exit::EvidenceBroken,
-            };
-            Failure::from_error(exit, &error)
-        })?;
+    let evidence = VerifiedRecord::newest(&opened.verification, &args.task_class, |link| opened.read(link))?;
     let input_root = open_input_root(args.input_root.as_deref())?;
     let case = |name: &String| Some((name.parse::<CaseId>().ok()?, case_digest(bench, name, &input_root)));
     let bench = BenchNow {
@@ -99,10 +92,10 @@ fn tell(printer: &mut Printer, verdict: &PromotionVerdict) {
     }
 }
 
+/// Keeps a copy of the verdict in the store, for information: nothing reads it, and a verdict without one is as good.
 fn recommend(args: &PromoteArgs, line: &str) -> Result<(), Failure> {
-    let failed = |error: &dyn std::error::Error| Failure::from_error(Exit::HarnessError, error);
-    let store = StoreWriter::open_existing(&args.places.out, environment::user(), LOCK_PATIENCE)
-        .map_err(|error| failed(&error))?;
+    let store = StoreWriter::open_existing(&args.places.out, environment::user(), LOCK_PATIENCE)?;
     let name = format!("{}-{}-{}.json", environment::now()?.basic(), args.task_class, args.target_tier);
-    store.recommend(&name, format!("{line}\n").as_bytes()).map_err(|error| failed(&error))
+    store.recommend(&name, format!("{line}\n").as_bytes())?;
+    Ok(())
 }

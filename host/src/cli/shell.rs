@@ -6,6 +6,7 @@ use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
 use super::Cli;
+use super::error::{ArgumentError, HostError};
 use super::failure::Failure;
 use eval_model::advice::Exit;
 
@@ -32,22 +33,15 @@ pub(super) fn man(args: &ManArgs) -> Result<Exit, Failure> {
     root.build();
     let mut command = &root;
     for name in &args.command {
-        command = command.find_subcommand(name).ok_or_else(|| {
-            Failure::new(Exit::UsageOrCap, format!("there is no command `{name}`"))
-                .hint("`eval-host --help` lists them")
-        })?;
+        command = command.find_subcommand(name).ok_or_else(|| ArgumentError::NoSuchCommand { name: name.clone() })?;
     }
     let mut page = Vec::new();
-    let rendered = clap_mangen::Man::new(command.clone()).render(&mut page);
-    rendered.map_err(not_written).and_then(|()| print(&page))
+    clap_mangen::Man::new(command.clone()).render(&mut page).map_err(HostError::Stdout)?;
+    print(&page)
 }
 
 fn print(bytes: &[u8]) -> Result<Exit, Failure> {
     let mut out = io::stdout();
-    out.write_all(bytes).and_then(|()| out.flush()).map(|()| Exit::Ok).map_err(not_written)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-fn not_written(error: io::Error) -> Failure {
-    Failure::new(Exit::HarnessError, "the result could not be written to stdout").caused_by(&error)
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(HostError::Stdout)?;
+    Ok(Exit::Ok)
 }

@@ -4,22 +4,24 @@ use std::io::{self, Stderr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
 
 use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
+use super::error::{ArgumentError, EvidenceError};
 use super::evidence::{TrustArgs, exit_of, memory_of, require_class};
 use super::failure::Failure;
 use super::printer::{Printer, counted};
 use super::{LOCK_PATIENCE, Places, environment};
-use crate::output::{LINES_VERSION, Steps};
+use crate::output::Steps;
+use crate::output::lines::{Line, VerificationLine};
+use crate::run::answer_set::is_answer_set;
 use eval_evidence::bundle::Bundle;
 use eval_evidence::chain::Link;
 use eval_evidence::store::{Evidence, OpenStoreError, StoreReader, StoreWriter};
 use eval_evidence::verified::StoreMemory;
 use eval_evidence::verify::{
-    ClassSummary, Defect as Wrong, Finding, ObjectScope, Replay, ReplaySettings, State, Verification, replay,
-    verify_evidence, verify_store,
+    Defect as Wrong, Finding, ObjectScope, Replay, ReplaySettings, State, Verification, replay, verify_evidence,
+    verify_store,
 };
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -87,14 +89,12 @@ fn walked(steps: &mut Steps<Stderr>) -> impl FnMut(usize, usize) {
 
 /// A bundle has no owner, no neighbours and no past on this machine: its records and objects are all there is.
 fn verify_bundle(args: &VerifyArgs, path: &Path, steps: &mut Steps<Stderr>) -> Result<Exit, Failure> {
-    let bundle = Bundle::open(path).map_err(|error| {
-        let what = format!("the bundle `{}` is {}", path.display(), error.state());
-        Failure::new(Exit::EvidenceBroken, what).caused_by(&error)
-    })?;
-    let mut verification = verify_evidence(&bundle, ObjectScope::Newest, &mut walked(steps)).map_err(|error| {
-        let what = format!("the bundle `{}` cannot be verified", path.display());
-        Failure::new(Exit::EvidenceBroken, what).caused_by(&error)
-    })?;
+    if is_answer_set(path) {
+        return Err(ArgumentError::IsAnswerSet { path: path.to_owned() }.into());
+    }
+    let bundle = Bundle::open(path).map_err(|source| EvidenceError::Bundle { path: path.to_owned(), source })?;
+    let mut verification = verify_evidence(&bundle, ObjectScope::Newest, &mut walked(steps))
+        .map_err(|source| EvidenceError::VerifyBundle { path: path.to_owned(), source })?;
     finish(args, &bundle, &mut verification, ObjectScope::Newest, steps).map(|finished| finished.exit)
 }
 
@@ -102,7 +102,7 @@ fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit
     let memory = memory_of(&args.places, args.trust)?;
     let store = match StoreReader::open(&args.places.out, LOCK_PATIENCE) {
         Ok(store) => store,
-        Err(error) => return no_store(args, &memory, &error),
+        Err(error) => return Err(no_store(args, &memory, error).into()),
     };
     let mut verification = verify_and_finish(args, &memory, &store, steps)?;
     let Finished { exit, is_sound } = finish(args, &store, &mut verification, ObjectScope::All, steps)?;
@@ -156,17 +156,12 @@ fn limit(args: &VerifyArgs, verification: &mut Verification) -> Result<State, Fa
 }
 
 /// A store that is not there, or is none. Where one was seen before, that is a finding and not a typing error.
-fn no_store(args: &VerifyArgs, memory: &StoreMemory, error: &OpenStoreError) -> Result<Exit, Failure> {
-    let state = match error {
+fn no_store(args: &VerifyArgs, memory: &StoreMemory, source: OpenStoreError) -> EvidenceError {
+    let state = match &source {
         OpenStoreError::Missing { .. } if memory.has_seen_it() => State::Tampered,
         error => error.state(),
     };
-    let what = format!("the store `{}` is {state}", args.places.out.display());
-    let hint = match state {
-        State::Tampered => "it was seen on this machine before, or its files say that it is one",
-        _ => "name the store with --out",
-    };
-    Err(Failure::new(Exit::EvidenceBroken, what).caused_by(error).hint(hint))
+    EvidenceError::Store { path: args.places.out.clone(), state, source }
 }
 
 /// Walks the store. What a crash left is finished where that is possible, and the store is walked again then.
@@ -176,11 +171,11 @@ fn verify_and_finish(
     store: &StoreReader,
     steps: &mut Steps<Stderr>,
 ) -> Result<Verification, Failure> {
-    let failed = |error: &dyn std::error::Error| {
-        let what = format!("the store `{}` cannot be verified", args.places.out.display());
-        Failure::new(Exit::EvidenceBroken, what).caused_by(error)
+    let path = || args.places.out.clone();
+    let mut walk = || {
+        verify_store(store, memory.checks(), &mut walked(steps))
+            .map_err(|source| EvidenceError::VerifyStore { path: path(), source })
     };
-    let mut walk = || verify_store(store, memory.checks(), &mut walked(steps)).map_err(|error| failed(&error));
     let verification = walk()?;
     let is_draft = |finding: &Finding| matches!(finding.defect, Wrong::Draft);
     if verification.state() != State::Incomplete || !verification.findings.iter().any(is_draft) {
@@ -190,7 +185,8 @@ fn verify_and_finish(
     let Ok(writer) = StoreWriter::open_existing(&args.places.out, environment::user(), LOCK_PATIENCE) else {
         return Ok(verification);
     };
-    let ends = writer.finish().map_err(|error| failed(&error))?;
+    let ends =
+        writer.finish().map_err(|source| EvidenceError::FinishStore { path: path(), source: Box::new(source) })?;
     let mut verification = walk()?;
     verification.add(ends.into_iter().map(Finding::from));
     Ok(verification)
@@ -219,42 +215,6 @@ fn replay_all(
     Ok(replayed)
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    kind: &'static str,
-    schema_version: u32,
-    state: &'static str,
-    findings: Vec<FindingLine<'a>>,
-    notes: Vec<String>,
-    classes: Vec<ClassLine<'a>>,
-    replay: Option<ReplayLine>,
-}
-
-#[derive(Serialize)]
-struct FindingLine<'a> {
-    state: &'static str,
-    task_class: Option<&'a TaskClassName>,
-    seq: Option<u64>,
-    file: Option<&'a str>,
-    message: String,
-}
-
-#[derive(Serialize)]
-struct ClassLine<'a> {
-    task_class: &'a TaskClassName,
-    records: u64,
-    head: Option<String>,
-    unfinished: u64,
-}
-
-#[derive(Serialize)]
-struct ReplayLine {
-    records: u64,
-    replayed: u64,
-    nothing_to_replay: u64,
-    other_fuel: u64,
-}
-
 fn report(
     verification: &Verification,
     state: State,
@@ -266,8 +226,8 @@ fn report(
     for finding in &verification.findings {
         printer.tell(&format!("{}: {finding}", finding.state()));
     }
-    let classes = class_lines(verification);
-    for class in &classes {
+    let line = VerificationLine::new(verification, state, replayed);
+    for class in &line.classes {
         let (records, unfinished) = (counted(class.records, "record"), counted(class.unfinished, "unfinished run"));
         printer.tell(&format!("{}: {records}, {unfinished}", class.task_class));
     }
@@ -275,20 +235,7 @@ fn report(
         printer.tell(&told(replayed));
     }
     printer.tell(state.as_str());
-    printer.data(&Line {
-        kind: "verification",
-        schema_version: LINES_VERSION,
-        state: state.as_str(),
-        findings: verification.findings.iter().map(finding_line).collect(),
-        notes: verification.notes.iter().map(ToString::to_string).collect(),
-        classes,
-        replay: replayed.map(|replayed| ReplayLine {
-            records: replayed.records,
-            replayed: replayed.replayed,
-            nothing_to_replay: replayed.nothing_to_replay,
-            other_fuel: replayed.other_fuel,
-        }),
-    });
+    printer.data(&Line::Verification(line));
     printer.finish(exit_of(state))
 }
 
@@ -303,27 +250,4 @@ fn told(replayed: &Replay) -> String {
         text += &format!("; {} used other fuel under this version of wasmtime", replayed.other_fuel);
     }
     text
-}
-
-fn class_lines<'a>(verification: &'a Verification) -> Vec<ClassLine<'a>> {
-    let unfinished = |class: &TaskClassName| {
-        verification.unfinished.iter().filter(|started| started.marker.task_class == *class).count() as u64
-    };
-    let line = |(task_class, summary): (&'a TaskClassName, &ClassSummary)| ClassLine {
-        task_class,
-        records: summary.records,
-        head: verification.heads().get(task_class).map(|head| head.hash.to_string()),
-        unfinished: unfinished(task_class),
-    };
-    verification.classes.iter().map(line).collect()
-}
-
-fn finding_line(finding: &Finding) -> FindingLine<'_> {
-    FindingLine {
-        state: finding.state().as_str(),
-        task_class: finding.task_class.as_ref(),
-        seq: finding.seq,
-        file: finding.file.as_deref(),
-        message: finding.to_string(),
-    }
 }

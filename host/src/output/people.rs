@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::Duration;
 
-use super::Steadfast;
-use super::progress::{CLEAR, Progress};
+use indicatif::ProgressDrawTarget;
+
+use super::FusedWriter;
+use super::bar::{self, Bar};
 use crate::run::event::{Event, Recorded, Reporter};
 use eval_model::ids::TaskClassName;
 use eval_model::outcome::OutcomeClass;
@@ -22,29 +24,65 @@ pub(crate) struct Style {
     pub(crate) columns: Option<usize>,
 }
 
+/// How far a run is.
+#[derive(Debug, Default)]
+struct Tally {
+    total: usize,
+    done: usize,
+    faults: usize,
+    cost_usd: f64,
+}
+
+impl Tally {
+    fn count_case(&mut self, result: &CaseResult<BenchScore>) {
+        self.done += 1;
+        self.faults += usize::from(!matches!(result.outcome, OutcomeClass::Scored | OutcomeClass::Skipped));
+        self.cost_usd += result.score.cost_usd();
+    }
+
+    /// What went wrong, and what it cost.
+    fn words(&self) -> String {
+        let cost = format!("${:.2}", self.cost_usd);
+        match self.faults {
+            0 => cost,
+            1 => format!("1 fault {cost}"),
+            faults => format!("{faults} faults {cost}"),
+        }
+    }
+}
+
 /// Writes the person's view of a run.
 pub(crate) struct People<W> {
-    out: Steadfast<W>,
+    out: FusedWriter<W>,
     style: Style,
-    progress: Progress,
+    tally: Tally,
+    bar: Bar,
     /// The time since the run began.
     elapsed: Box<dyn Fn() -> Duration>,
     /// What a further command needs to be told to look in the same places, with a space before it; empty if nothing.
     places: String,
-    bar_is_drawn: bool,
 }
 
 impl<W: Write> People<W> {
     pub(crate) fn new(out: W, style: Style, elapsed: Box<dyn Fn() -> Duration>, places: String) -> Self {
-        Self { out: Steadfast::new(out), style, progress: Progress::default(), elapsed, places, bar_is_drawn: false }
+        Self::drawn_at(bar::target(style), out, style, elapsed, places)
+    }
+
+    fn drawn_at(
+        target: ProgressDrawTarget,
+        out: W,
+        style: Style,
+        elapsed: Box<dyn Fn() -> Duration>,
+        places: String,
+    ) -> Self {
+        let bar = Bar::hidden(style);
+        bar.show(target);
+        Self { out: FusedWriter::new(out), style, tally: Tally::default(), bar, elapsed, places }
     }
 
     /// Takes the bar away, before somebody else writes to the same terminal. The next case draws it again.
     pub(crate) fn make_room(&mut self) {
-        if self.bar_is_drawn {
-            self.out.text(CLEAR);
-            self.bar_is_drawn = false;
-        }
+        self.bar.clear();
     }
 
     /// A line that stays, above the bar if there is one.
@@ -61,11 +99,9 @@ impl<W: Write> People<W> {
     }
 
     fn draw_bar(&mut self) {
-        if let (Some(columns), false) = (self.style.columns, self.style.quiet) {
-            let bar = self.progress.line(columns, (self.elapsed)());
-            self.out.text(&format!("{CLEAR}{bar}"));
-            self.bar_is_drawn = true;
-        }
+        self.bar.set_words(self.tally.words());
+        self.bar.set_done(self.tally.done);
+        self.bar.draw();
     }
 
     fn case_line(&self, result: &CaseResult<BenchScore>) -> String {
@@ -76,13 +112,8 @@ impl<W: Write> People<W> {
             (OutcomeClass::Skipped, _) => self.paint("33", "skip"),
             _ => self.paint("35", "fault"),
         };
-        let mut line = format!(
-            "[{}/{}] {mark} {} {:.3}",
-            self.progress.done(),
-            self.progress.total,
-            result.case_id,
-            score.score()
-        );
+        let mut line =
+            format!("[{}/{}] {mark} {} {:.3}", self.tally.done, self.tally.total, result.case_id, score.score());
         if !score.failure_modes().is_empty() {
             let _ = write!(line, "  {}", score.failure_modes().join(", "));
         }
@@ -133,7 +164,8 @@ impl<W: Write> Reporter for People<W> {
     fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::RunStarted { task_class, selected } => {
-                self.progress.total = *selected;
+                self.tally.total = *selected;
+                self.bar.begin(*selected, (self.elapsed)());
                 self.progress_line(&format!("running {selected} cases of {task_class}"));
                 self.draw_bar();
             }
@@ -143,7 +175,7 @@ impl<W: Write> Reporter for People<W> {
             }
             Event::Notice(text) => self.line(&Message(text).to_string()),
             Event::LoadError(entry) => {
-                self.progress.count_load_error();
+                self.tally.done += 1;
                 let field = if entry.field.is_empty() { String::new() } else { format!(" {}:", entry.field) };
                 // A parser's message quotes the file that it could not read.
                 let text = format!("{}:{field} {}", entry.folder, entry.message);
@@ -151,7 +183,7 @@ impl<W: Write> Reporter for People<W> {
                 self.line(&line);
             }
             Event::CaseFinished(result) => {
-                self.progress.count_case(result);
+                self.tally.count_case(result);
                 let line = self.case_line(result);
                 self.progress_line(&line);
                 self.draw_bar();
@@ -164,5 +196,74 @@ impl<W: Write> Reporter for People<W> {
             }
             Event::Answered(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::screen::Screen;
+    use super::*;
+    use eval_model::contract::{Meter, RubricFault, TrapKind};
+    use eval_model::outcome::CaseFault;
+
+    fn faulted(case_id: &str) -> CaseResult<BenchScore> {
+        let fault = CaseFault::Rubric(RubricFault::Trap(TrapKind::Unreachable));
+        let meter = Meter { cost_usd: 0.625, duration_seconds: 0.0 };
+        CaseResult {
+            case_id: case_id.parse().expect("a case id"),
+            outcome: OutcomeClass::RubricFault,
+            score: BenchScore::faulted(&fault, meter),
+            fuel_used: None,
+            peak_memory_bytes: None,
+            logs_digest: None,
+            agent_log_digest: None,
+            cost_is_estimate: false,
+        }
+    }
+
+    fn people(screen: &Screen, target: ProgressDrawTarget) -> People<Screen> {
+        let elapsed = Box::new(|| Duration::from_secs(30));
+        People::drawn_at(target, screen.clone(), screen.style(), elapsed, String::new())
+    }
+
+    fn two_of_three(people: &mut People<Screen>) {
+        let task_class = "fixture".parse().expect("a task class");
+        people.event(&Event::RunStarted { task_class: &task_class, selected: 3 });
+        people.event(&Event::CaseFinished(&faulted("001-first")));
+        people.event(&Event::CaseFinished(&faulted("002-second")));
+    }
+
+    const LINES: [&str; 3] = [
+        "running 3 cases of fixture",
+        "[1/3] fault 001-first 0.000  rubric_trap: unreachable",
+        "[2/3] fault 002-second 0.000  rubric_trap: unreachable",
+    ];
+
+    #[test]
+    fn the_bar_stays_below_the_lines_and_tears_none_of_them() {
+        let screen = Screen::new(80);
+        let mut people = people(&screen, screen.target());
+        two_of_three(&mut people);
+        let seen = screen.seen();
+        assert_eq!(seen[..3], LINES);
+        assert!(seen[3].starts_with("[####################----------] 2/3 (3"), "{seen:?}");
+        assert!(seen[3].contains("s, ETA ") && seen[3].ends_with(") 2 faults $1.25"), "{seen:?}");
+        assert_eq!(seen.len(), 4, "{seen:?}");
+        // Somebody else writes to the same terminal.
+        people.make_room();
+        writeln!(screen.clone(), "{{}}").expect("a terminal");
+        people.event(&Event::Warning("look here"));
+        let below = ["{}", "warning: look here"];
+        assert_eq!(screen.seen(), [&LINES[..], &below].concat());
+        drop(people);
+        assert_eq!(screen.seen(), [&LINES[..], &below].concat(), "the bar is gone for good");
+    }
+
+    #[test]
+    fn where_no_bar_can_be_drawn_there_are_plain_lines() {
+        let screen = Screen::new(80);
+        two_of_three(&mut people(&screen, ProgressDrawTarget::hidden()));
+        assert_eq!(screen.seen(), LINES);
+        assert_eq!(screen.frames(), [""; 0]);
     }
 }

@@ -92,7 +92,7 @@ fn every_golden_test_says_what_it_expected_and_what_it_used() {
 }
 
 #[test]
-fn a_golden_test_that_does_not_hold_shows_what_was_expected_and_what_came() {
+fn a_golden_test_that_does_not_hold_shows_what_was_expected_and_what_it_is() {
     let workbench = workbench();
     let path = workbench.fixture().join("tests/001-greets/right.json");
     let mut golden: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("it")).expect("JSON");

@@ -48,7 +48,8 @@ fn a_selection_that_matches_nothing_exits_4() {
 fn a_missing_bench_root_says_what_to_do() {
     let workbench = Workbench::empty(BINARY);
     let ended = workbench.eval(["run", "--task-class=a", "--bench-root=absent"]).run().expect_code(2);
-    assert!(ended.stderr.starts_with("error: the bench root `absent`: not found\nhint: "), "{}", ended.stderr);
+    let expected = "error: the bench root `absent` cannot be used\n  caused by: not found\nhint: ";
+    assert!(ended.stderr.starts_with(expected), "{}", ended.stderr);
 }
 
 #[test]

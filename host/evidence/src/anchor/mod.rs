@@ -8,4 +8,4 @@ mod checkpoint;
 mod note;
 
 pub use checkpoint::{AnchorDefect, Checkpoint, OpenCheckpointError};
-pub use note::{NoteError, NoteSigner, NoteVerifier};
+pub use note::{KeyError, NoteError, NoteSigner, NoteVerifier};

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use eval_model::advice::{Advice, Exit};
 use sha2::{Digest as _, Sha256};
 
 /// The signature type of Ed25519.
@@ -36,6 +37,15 @@ pub enum KeyError {
     Random,
 }
 
+impl Advice for KeyError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Name | Self::Shape | Self::Id | Self::Key => Exit::UsageOrCap,
+            Self::Random => Exit::HarnessError,
+        }
+    }
+}
+
 /// Why a note is not believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
@@ -45,6 +55,14 @@ pub enum NoteError {
     BadSignature(String),
     #[error("none of its signatures is of a key that is trusted here")]
     Unsigned,
+}
+
+impl Advice for NoteError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Malformed(_) | Self::BadSignature(_) | Self::Unsigned => Exit::EvidenceBroken,
+        }
+    }
 }
 
 fn is_name(name: &str) -> bool {

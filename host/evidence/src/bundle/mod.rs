@@ -11,13 +11,15 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use archive::{Archive, ArchiveError, Entry, write_end, write_entry};
+pub use archive::ArchiveError;
+use archive::{Archive, Entry, write_end, write_entry};
 
 use crate::chain::{Link, RecordFileName, StoreId};
 use crate::files::{FileError, FileProblem, LockError};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
 use crate::store::{Evidence, IDENTITY, MOST_OBJECT_BYTES, ReadObjectError, encode_identity, parse_identity};
 use crate::verify::{RestoreCaseError, State, Verification, read_manifest};
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::Digest;
 
 /// Why a record was not exported.
@@ -35,6 +37,18 @@ pub enum ExportError {
     Object(#[source] ReadObjectError),
     #[error("a case that the record names cannot be had")]
     Case(#[source] RestoreCaseError),
+}
+
+impl Advice for ExportError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Write(_) | Self::Identity(_) => Exit::HarnessError,
+            Self::Record(error) => error.exit(),
+            Self::Changed => Exit::EvidenceBroken,
+            Self::Object(error) => error.exit(),
+            Self::Case(error) => error.exit(),
+        }
+    }
 }
 
 /// Writes the bundle of one verified record.
@@ -91,6 +105,15 @@ pub enum OpenBundleError {
     },
     #[error("`{}` contains `{name}`, which no bundle does, or in another place", path.display())]
     Foreign { path: PathBuf, name: String },
+}
+
+impl Advice for OpenBundleError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Archive(error) => error.exit(),
+            Self::NoIdentity { .. } | Self::Identity { .. } | Self::Foreign { .. } => Exit::EvidenceBroken,
+        }
+    }
 }
 
 impl OpenBundleError {

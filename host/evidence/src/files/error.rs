@@ -1,5 +1,6 @@
 //! What can be wrong with a file or a directory, and with which.
 
+use eval_model::advice::Advice;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -56,6 +57,8 @@ pub enum Kind {
     Device,
     Unknown,
 }
+
+impl Advice for FileError {}
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

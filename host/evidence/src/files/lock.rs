@@ -3,6 +3,7 @@
 //! What is locked is the directory itself. There is no lock file that could be deleted or replaced while it is held, and a
 //! directory on a read-only filesystem can be locked too. The kernel lets go of the lock when its holder dies.
 
+use eval_model::advice::Advice;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::thread;
@@ -35,6 +36,8 @@ pub struct Holder {
     /// It does not end by itself.
     is_stopped: bool,
 }
+
+impl Advice for LockError {}
 
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -137,12 +137,32 @@ fn the_metric_is_the_registrations() {
 }
 
 #[test]
-fn the_line_for_programs_says_everything() {
+fn a_verdict_says_which_record_and_which_figures_it_rests_on() {
     let mut evidence = good();
     evidence.record.report.aborted = true;
     let verdict = judge(&bench(&standards()), Tier::Silver, &evidence);
-    let json = verdict.to_json().expect("it serialises");
-    insta::assert_snapshot!(json, @r#"{"kind":"verdict","schema_version":1,"task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-cc953e05.json","seq":1,"hash":"cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012","rubric_digest":"66bd998b39518c47f1118be0c2f9e0d599b986818eb312df372b7cbdecffc9f9"},"unfinished_runs":1}"#);
+    assert_eq!(verdict.reasons, [Reason::Aborted]);
+    assert_eq!((verdict.current_tier, verdict.target_tier, verdict.unfinished_runs), (Tier::Bronze, Tier::Silver, 1));
+    let VerifiedRecord { link, record, .. } = evidence;
+    let read = RecordRead {
+        file: link.file_name().as_str().to_owned(),
+        seq: 1,
+        hash: link.hash,
+        run_id: record.run_id,
+        rubric_digest: record.rubric_digest,
+    };
+    assert_eq!((verdict.task_class, verdict.record), (record.task_class, read));
+    let figures = Figures {
+        metric: PromotionMetric::MeanScore,
+        value: 1.0,
+        threshold: Some(0.8),
+        mean_score: 1.0,
+        lower_bound_95: 0.223_606_797_749_979,
+        attempted: 2,
+        passed_count: 2,
+        passed_needed: Some(2),
+    };
+    assert_eq!(verdict.figures, figures);
 }
 
 #[test]

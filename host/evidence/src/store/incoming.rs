@@ -13,6 +13,7 @@ use std::time::Duration;
 use super::objects::{self, ReadObjectError};
 use super::reader::StoreReader;
 use crate::files::{Dir, FileError, Kind, Lock, LockError, Share};
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::Digest;
 
 /// Why an object was not kept.
@@ -27,6 +28,17 @@ pub enum KeepObjectError {
     Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl Advice for KeepObjectError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Existing(error) => error.exit(),
+            Self::Random(_) => Exit::HarnessError,
+            Self::Lock(error) => error.exit(),
+            Self::File(error) => error.exit(),
+        }
+    }
 }
 
 /// The objects of one run on their way into the store. None of them is evidence until a record is appended with them.

@@ -5,6 +5,7 @@
 use std::io::{self, Read as _};
 
 use crate::files::{Dir, FileError, FileProblem, Kind};
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::Digest;
 
 /// Most bytes that an object can have: what a component may have, which is the largest thing that is stored.
@@ -27,6 +28,17 @@ pub enum ReadObjectError {
         #[source]
         source: FileError,
     },
+}
+
+impl Advice for ReadObjectError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Missing { .. } | Self::Changed { .. } | Self::NotAFile { .. } | Self::TooLarge { .. } => {
+                Exit::EvidenceBroken
+            }
+            Self::Io { source, .. } => source.exit(),
+        }
+    }
 }
 
 impl ReadObjectError {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::chain::StoreId;
 use crate::files::{Dir, FileError, FileProblem, Kind, LockError, Missing, Share};
 use crate::verify::State;
+use eval_model::advice::{Advice, Exit};
 use eval_model::json;
 
 pub const IDENTITY: &str = "store.json";
@@ -56,6 +57,32 @@ pub enum OpenStoreError {
     Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl Advice for OpenStoreError {
+    /// What is there and was meddled with is broken evidence; otherwise nothing is known of the evidence.
+    fn exit(&self) -> Exit {
+        match self.state() {
+            State::Tampered => Exit::EvidenceBroken,
+            State::Ok | State::Incomplete | State::Unverifiable => Exit::HarnessError,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Missing { .. } => Some("name the store with --out".to_owned()),
+            Self::Lock(error) => error.hint(),
+            Self::File(error) => error.hint(),
+            Self::NotADirectory { .. }
+            | Self::ForeignOwner { .. }
+            | Self::Writable { .. }
+            | Self::NetworkFilesystem { .. }
+            | Self::NoIdentity { .. }
+            | Self::Identity { .. }
+            | Self::Newer { .. }
+            | Self::Random(_) => None,
+        }
+    }
 }
 
 impl OpenStoreError {

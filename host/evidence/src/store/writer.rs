@@ -61,6 +61,15 @@ pub enum AppendError {
     },
 }
 
+impl Advice for AppendError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NotCommitted { source, .. } => source.exit(),
+            Self::Unknown { .. } => Exit::EvidenceBroken,
+        }
+    }
+}
+
 /// What kept a record from being committed. Nothing of it is in the chain.
 #[derive(Debug, thiserror::Error)]
 pub enum NotCommitted {
@@ -90,14 +99,17 @@ pub enum NotCommitted {
     File(#[from] FileError),
 }
 
-impl Advice for AppendError {
+impl Advice for NotCommitted {
     fn exit(&self) -> Exit {
         match self {
-            Self::Unknown { .. }
-            | Self::NotCommitted { source: NotCommitted::Broken(_) | NotCommitted::HeadChanged, .. } => {
-                Exit::EvidenceBroken
+            Self::Broken(_) | Self::HeadChanged => Exit::EvidenceBroken,
+            Self::Head(error) => error.exit(),
+            Self::Objects(error) => error.exit(),
+            Self::Lock(error) => error.exit(),
+            Self::File(error) => error.exit(),
+            Self::Misplaced | Self::Serialise(_) | Self::TooLarge { .. } | Self::Invalid(_) | Self::Object(_) => {
+                Exit::HarnessError
             }
-            Self::NotCommitted { .. } => Exit::HarnessError,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use eval_model::advice::{Advice, Exit};
 use eval_model::case::{CaseManifest, ReadCase};
 use eval_model::contract::CaseFiles;
 use eval_model::ids::Digest;
@@ -21,6 +22,15 @@ pub enum RestoreCaseError {
     },
     #[error("the object `{digest}` does not describe a case the way this program does")]
     Dialect { digest: Digest },
+}
+
+impl Advice for RestoreCaseError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Object(error) => error.exit(),
+            Self::Manifest { .. } | Self::Dialect { .. } => Exit::EvidenceBroken,
+        }
+    }
 }
 
 /// The manifest of a case.

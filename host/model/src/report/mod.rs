@@ -15,6 +15,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::advice::Advice;
 use crate::ids::{CaseId, Digest, RunId, TaskClassName};
 use crate::outcome::{OutcomeClass, mode_name};
 use crate::score::BenchScore;
@@ -93,6 +94,8 @@ impl fmt::Display for LoadErrorEntry {
 }
 
 impl Error for LoadErrorEntry {}
+
+impl Advice for LoadErrorEntry {}
 
 /// BenchRunReport: what a run found, as facts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,14 +1,16 @@
 //! `eval-host rubric build`: the one producer of committed components.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::bench::list_task_classes;
 use crate::bench::rubric_build::{BuiltRubric, build_rubric, install_rubric};
-use crate::cli::environment;
+use crate::cli::error::HostError;
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
+use crate::cli::{environment, open_bench_root};
+use crate::output::lines::{Line, RubricLine};
 use eval_evidence::files::Dir;
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -30,12 +32,8 @@ pub(in crate::cli) struct BuildArgs {
 }
 
 pub(super) fn build(args: &BuildArgs) -> Result<Exit, Failure> {
-    let toolchain = environment::toolchain().ok_or_else(|| {
-        Failure::new(Exit::HarnessError, "neither CARGO_HOME nor HOME is set, so cargo's folder is unknown")
-    })?;
-    let root = Dir::open_ambient(&args.bench_root).map_err(|error| {
-        Failure::from_error(Exit::UsageOrCap, &error).hint("name the benches' folder with --bench-root")
-    })?;
+    let toolchain = environment::toolchain().ok_or(HostError::NoCargoHome)?;
+    let root = open_bench_root(&args.bench_root)?;
     let task_classes = match &args.task_class {
         Some(task_class) => vec![task_class.clone()],
         None => list_task_classes(&root)?,
@@ -44,9 +42,8 @@ pub(super) fn build(args: &BuildArgs) -> Result<Exit, Failure> {
     let mut exit = Exit::Ok;
     for task_class in task_classes {
         printer.tell(&format!("building the rubric of {task_class}"));
-        let built = build_rubric(&args.rubrics, &task_class, &toolchain).map_err(|error| {
-            Failure::new(Exit::HarnessError, format!("failed to build the rubric of `{task_class}`")).caused_by(&error)
-        })?;
+        let built = build_rubric(&args.rubrics, &task_class, &toolchain)
+            .map_err(|source| HostError::BuildRubric { task_class: task_class.clone(), source })?;
         let bench = args.bench_root.join(task_class.as_str());
         if args.check && !is_committed(&built, &root, &task_class) {
             let digest = built.digest;
@@ -54,11 +51,10 @@ pub(super) fn build(args: &BuildArgs) -> Result<Exit, Failure> {
             exit = Exit::AnswerIsNo;
         }
         if !args.check {
-            install(&built, &bench)?;
+            install_rubric(&built, &bench)
+                .map_err(|source| HostError::InstallRubric { task_class: task_class.clone(), source })?;
         }
-        printer.data(&serde_json::json!({
-            "kind": "rubric", "task_class": task_class, "blake3": built.digest, "bytes": built.bytes.len(),
-        }));
+        printer.data(&Line::Rubric(RubricLine::new(&task_class, &built)));
     }
     printer.finish(exit)
 }
@@ -67,9 +63,4 @@ fn is_committed(built: &BuiltRubric, root: &Dir, task_class: &TaskClassName) -> 
     let committed = |name| root.child(task_class.as_str()).and_then(|bench| bench.read(name, u64::MAX - 1)).ok();
     committed("rubric.wasm").as_deref() == Some(&built.bytes)
         && committed("rubric.wasm.blake3").as_deref() == Some(built.pin().as_bytes())
-}
-
-fn install(built: &BuiltRubric, bench: &Path) -> Result<(), Failure> {
-    install_rubric(built, bench)
-        .map_err(|error| Failure::new(Exit::HarnessError, "the rubric was built, but not installed").caused_by(&error))
 }

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
 use crate::cli::read_file;
+use crate::output::lines::{InspectionLine, Line};
 use eval_model::advice::Exit;
-use eval_model::ids::Digest;
-use eval_sandbox::{BinaryKind, Grant, Inspection, MOST_COMPONENT_BYTES, inspect as inspect_bytes};
+use eval_sandbox::{MOST_COMPONENT_BYTES, inspect as inspect_bytes};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InspectArgs {
@@ -19,67 +18,17 @@ pub(in crate::cli) struct InspectArgs {
     component: PathBuf,
 }
 
-#[derive(Serialize)]
-struct InspectionLine<'a> {
-    kind: &'static str,
-    binary: &'static str,
-    world: Option<&'static str>,
-    contract_version: Option<String>,
-    bytes: u64,
-    blake3: Digest,
-    imports: Vec<ImportLine<'a>>,
-    exports: &'a [String],
-    loads: bool,
-    refusal: Option<String>,
-}
-
-#[derive(Serialize)]
-struct ImportLine<'a> {
-    name: &'a str,
-    granted_by: Option<&'static str>,
-    refusal: Option<String>,
-}
-
 pub(in crate::cli) fn inspect(args: &InspectArgs) -> Result<Exit, Failure> {
     // One byte over the limit is enough to be told so.
     let bytes = read_file(&args.component, MOST_COMPONENT_BYTES + 1)?;
     let inspection = inspect_bytes(&bytes);
-    let line = line(&inspection);
+    let line = InspectionLine::from(&inspection);
     let mut printer = Printer::stdio();
     for text in for_people(&line) {
         printer.tell(&text);
     }
-    printer.data(&line);
-    printer.finish(if line.loads { Exit::Ok } else { Exit::AnswerIsNo })
-}
-
-fn line(inspection: &Inspection) -> InspectionLine<'_> {
-    InspectionLine {
-        kind: "inspection",
-        binary: match inspection.kind {
-            BinaryKind::Component => "component",
-            BinaryKind::CoreModule => "core_module",
-            BinaryKind::Precompiled => "precompiled",
-            BinaryKind::Unknown => "unknown",
-        },
-        world: inspection.world(),
-        contract_version: inspection.contract_version.map(|version| version.to_string()),
-        bytes: inspection.bytes,
-        blake3: inspection.digest,
-        imports: inspection.imports.iter().map(|import| import_line(&import.name, &import.grant)).collect(),
-        exports: &inspection.exports,
-        loads: inspection.refusal.is_none(),
-        refusal: inspection.refusal.as_ref().map(ToString::to_string),
-    }
-}
-
-fn import_line<'a>(name: &'a str, grant: &Grant) -> ImportLine<'a> {
-    let (granted_by, refusal) = match grant {
-        Grant::Sandbox => (Some("the sandbox"), None),
-        Grant::Contract => (Some("the contract's types"), None),
-        Grant::Refused(refusal) => (None, Some(format!("{}; {}", refusal.why, refusal.remedy))),
-    };
-    ImportLine { name, granted_by, refusal }
+    printer.data(&Line::Inspection(line));
+    printer.finish(if inspection.refusal.is_none() { Exit::Ok } else { Exit::AnswerIsNo })
 }
 
 fn for_people(line: &InspectionLine<'_>) -> Vec<String> {

@@ -1,32 +1,9 @@
 //! `eval-host rubric …`: what rubric authors need.
 
 mod build;
+mod command;
 mod inspect;
 mod score;
 mod test;
 
-use clap::Subcommand;
-
-use super::failure::Failure;
-use eval_model::advice::Exit;
-
-#[derive(Debug, Subcommand)]
-pub(super) enum RubricCommand {
-    /// Build a bench's rubric reproducibly, and write rubric.wasm and its pin.
-    Build(build::BuildArgs),
-    /// Say what a component is: its world, its imports and who grants them, and whether it would load.
-    Inspect(inspect::InspectArgs),
-    /// Score one output for one case, exactly as a run would.
-    Score(score::ScoreArgs),
-    /// Run a bench's golden tests, exactly as a run would.
-    Test(test::TestArgs),
-}
-
-pub(super) fn rubric(command: RubricCommand) -> Result<Exit, Failure> {
-    match command {
-        RubricCommand::Build(args) => build::build(&args),
-        RubricCommand::Inspect(args) => inspect::inspect(&args),
-        RubricCommand::Score(args) => score::score(&args),
-        RubricCommand::Test(args) => test::test(&args),
-    }
-}
+pub(super) use command::{RubricCommand, rubric};

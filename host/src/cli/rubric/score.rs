@@ -6,21 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::bench::{Bench, load_bench};
+use crate::cli::error::{ArgumentError, HostError};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
 use crate::cli::{environment, open_bench_root, open_input_root, read_file};
+use crate::output::lines::{Line, TriedCaseLine};
 use eval_evidence::files::MOST_FILE_BYTES;
 use eval_model::advice::Exit;
 use eval_model::case::ReadCase;
 use eval_model::contract::{CapturedStream, Meter, RubricRunner, RunnerError, ScoreRequest, Scored};
-use eval_model::ids::CaseId;
 use eval_model::json;
 use eval_model::judge::{Judgement, judge};
-use eval_model::outcome::OutcomeClass;
-use eval_model::score::BenchScore;
 use eval_model::text::is_harmless;
 use eval_sandbox::{MOST_COMPONENT_BYTES, PreparedRubric, ScratchEntry, ScratchTree};
 
@@ -43,32 +41,19 @@ pub(in crate::cli) struct ScoreArgs {
     input_root: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct ScoreLine<'a> {
-    kind: &'static str,
-    case_id: &'a CaseId,
-    outcome: OutcomeClass,
-    score: &'a BenchScore,
-    fuel_used: Option<u64>,
-    fuel_limit: u64,
-    peak_memory_bytes: Option<u64>,
-    memory_limit_bytes: u64,
-}
-
 pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Failure> {
     let (bench, case) = load(args)?;
     let output_json = read_output(&args.output)?;
-    let (name, component) = match &args.rubric {
+    let (rubric, component) = match &args.rubric {
         Some(path) => (format!("`{}`", path.display()), read_file(path, MOST_COMPONENT_BYTES)?),
         None => (format!("the rubric of `{}`", bench.registration.task_class), bench.rubric.clone()),
     };
     let rubric = environment::sandbox(NonZeroUsize::MIN)?
         .load(&component)
-        .map_err(|error| Failure::new(Exit::HarnessError, format!("failed to load {name}")).caused_by(&error))?
+        .map_err(|source| HostError::LoadRubric { rubric, source })?
         .prepare(bench.registration.limits);
     let runner = KeepsScratch { rubric: &rubric, scratch: Mutex::default() };
-    let judged = judge(&runner, &case, &output_json, Meter::default(), &bench.registration.standards.block_modes)
-        .map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
+    let judged = judge(&runner, &case, &output_json, Meter::default(), &bench.registration.standards.block_modes)?;
     let exit = report(&bench, &case, &judged)?;
     let scratch = runner.scratch.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let (Some(folder), Some(scratch)) = (&args.keep_scratch, scratch) {
@@ -93,28 +78,22 @@ impl RubricRunner for KeepsScratch<'_> {
 
 /// The bench around the case's folder, and the case.
 fn load(args: &ScoreArgs) -> Result<(Bench, ReadCase), Failure> {
-    let case = fs::canonicalize(&args.case).map_err(|error| {
-        Failure::new(Exit::UsageOrCap, format!("the case `{}` cannot be opened", args.case.display())).caused_by(&error)
-    })?;
+    let case =
+        fs::canonicalize(&args.case).map_err(|source| ArgumentError::OpenCase { path: args.case.clone(), source })?;
     let places = || {
         let (cases, name) = (case.parent()?, case.file_name()?.to_str()?);
         let bench = cases.parent().filter(|_| cases.file_name().is_some_and(|name| name == "cases"))?;
         Some((bench.parent()?, bench.file_name()?.to_str()?.parse().ok()?, name))
     };
-    let Some((root, task_class, name)) = places() else {
-        let what = format!("`{}` is not a case's folder, `bench/<slug>/cases/<case-id>`", args.case.display());
-        return Err(Failure::new(Exit::UsageOrCap, what));
-    };
+    let (root, task_class, name) = places().ok_or_else(|| ArgumentError::NotACase { path: args.case.clone() })?;
     let bench = load_bench(&open_bench_root(root)?, &task_class)?;
     let input_root = open_input_root(args.input_root.as_deref())?;
-    match bench.read_case(name, &input_root) {
-        Ok(case) => Ok((bench, case.read)),
-        Err(entry) => Err(Failure::from_error(Exit::HarnessError, &entry)),
-    }
+    let case = bench.read_case(name, &input_root)?;
+    Ok((bench, case.read))
 }
 
 fn read_output(path: &Path) -> Result<String, Failure> {
-    let wrong = |why: String| Failure::new(Exit::UsageOrCap, format!("`{}` is not an output: {why}", path.display()));
+    let wrong = |why: String| ArgumentError::NotAnOutput { path: path.to_owned(), why };
     let text = String::from_utf8(read_file(path, MOST_FILE_BYTES)?).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
     json::check_object(&text).map_err(|error| wrong(error.to_string()))?;
     Ok(text)
@@ -130,16 +109,7 @@ fn report(bench: &Bench, case: &ReadCase, judged: &Judgement) -> Result<Exit, Fa
     printer.tell(&format!("fuel: {fuel} of {}", limits.fuel()));
     let peak = judged.peak_memory_bytes.map_or("unknown".to_owned(), |peak| peak.to_string());
     printer.tell(&format!("peak memory: {peak} of {} bytes", limits.memory_bytes()));
-    printer.data(&ScoreLine {
-        kind: "case",
-        case_id: &case.case.case_id,
-        outcome: judged.outcome(),
-        score: &judged.score,
-        fuel_used: judged.fuel_used,
-        fuel_limit: limits.fuel(),
-        peak_memory_bytes: judged.peak_memory_bytes,
-        memory_limit_bytes: limits.memory_bytes(),
-    });
+    printer.data(&Line::TriedCase(TriedCaseLine::new(&case.case.case_id, judged, limits)));
     printer.finish(if judged.score.passed() { Exit::Ok } else { Exit::AnswerIsNo })
 }
 
@@ -159,12 +129,7 @@ fn show_stream(printer: &mut Printer, name: &str, stream: &CapturedStream) {
 
 /// Writes what the rubric left. Links are written as text: nothing on disk points anywhere, and nothing is written twice.
 fn write_scratch(folder: &Path, scratch: &ScratchTree) -> Result<(), Failure> {
-    let failed = |path: &Path, error: &std::io::Error| {
-        let what = format!("the scratch directory could not be written to `{}`", path.display());
-        Failure::new(Exit::HarnessError, what).caused_by(error)
-    };
-    fs::create_dir(folder)
-        .map_err(|error| failed(folder, &error).hint("--keep-scratch takes a folder that does not exist yet"))?;
+    fs::create_dir(folder).map_err(|source| HostError::MakeScratch { path: folder.to_owned(), source })?;
     for (path, entry) in &scratch.entries {
         let target = folder.join(path);
         let written = match entry {
@@ -173,10 +138,11 @@ fn write_scratch(folder: &Path, scratch: &ScratchTree) -> Result<(), Failure> {
             ScratchEntry::HardLink(to) => write_below(&target, format!("hard link to {to}\n").as_bytes()),
             ScratchEntry::Symlink(to) => write_below(&target, format!("symbolic link to {to}\n").as_bytes()),
         };
-        written.map_err(|error| failed(&target, &error))?;
+        written.map_err(|source| HostError::WriteScratch { path: target, source })?;
     }
     if scratch.left_out > 0 {
-        Printer::stdio().tell(&format!("scratch: {} paths are too long to be written", scratch.left_out));
+        Printer::stdio()
+            .tell(&format!("scratch: {} paths are too long for a disk, and are left out", scratch.left_out));
     }
     Ok(())
 }

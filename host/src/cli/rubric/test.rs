@@ -4,13 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::bench::golden::{GoldenResult, GoldenTest, golden_tests, run_golden};
 use crate::bench::{Bench, InputRoot, load_bench};
+use crate::cli::error::HostError;
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
 use crate::cli::{environment, open_bench_root, open_input_root};
+use crate::output::lines::{GoldenLine, Line};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 use eval_sandbox::PreparedRubric;
@@ -28,18 +29,6 @@ pub(in crate::cli) struct TestArgs {
     input_root: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct GoldenLine<'a> {
-    kind: &'static str,
-    case_id: &'a str,
-    name: &'a str,
-    holds: bool,
-    expected: String,
-    actual: String,
-    fuel_used: Option<u64>,
-    peak_memory_bytes: Option<u64>,
-}
-
 /// What the golden tests used at most, to be held against the limits.
 #[derive(Default)]
 struct Tally {
@@ -54,10 +43,7 @@ pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Failure> {
     let input_root = open_input_root(args.input_root.as_deref())?;
     let rubric = environment::sandbox(NonZeroUsize::MIN)?
         .load(&bench.rubric)
-        .map_err(|error| {
-            let what = format!("failed to load the rubric of `{}`", args.task_class);
-            Failure::new(Exit::HarnessError, what).caused_by(&error)
-        })?
+        .map_err(|source| HostError::LoadRubric { rubric: format!("the rubric of `{}`", args.task_class), source })?
         .prepare(bench.registration.limits);
     let mut printer = Printer::stdio();
     let mut tally = Tally::default();
@@ -83,30 +69,19 @@ fn test_case(
     printer: &mut Printer,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
-    let case = bench.read_case(name, input_root).map_err(|entry| Failure::from_error(Exit::HarnessError, &entry))?;
-    let tests = golden_tests(&bench.folder, name).map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
+    let case = bench.read_case(name, input_root)?;
+    let tests = golden_tests(&bench.folder, name)?;
     for test in &tests {
-        let result = run_golden(test, &case.read, rubric, &bench.registration.standards.block_modes)
-            .map_err(|error| Failure::from_error(Exit::HarnessError, &error))?;
+        let result = run_golden(test, &case.read, rubric, &bench.registration.standards.block_modes)?;
         tally.most_fuel = tally.most_fuel.max(result.fuel_used.unwrap_or(0));
         tally.most_memory = tally.most_memory.max(result.peak_memory_bytes.unwrap_or(0));
-        let holds = result.actual == test.expected;
-        if holds {
+        if result.actual == test.expected {
             tally.held += 1;
         } else {
             tally.failed += 1;
             tell_difference(printer, name, test, &result);
         }
-        printer.data(&GoldenLine {
-            kind: "golden",
-            case_id: name,
-            name: &test.name,
-            holds,
-            expected: test.expected.to_string(),
-            actual: result.actual.to_string(),
-            fuel_used: result.fuel_used,
-            peak_memory_bytes: result.peak_memory_bytes,
-        });
+        printer.data(&Line::Golden(GoldenLine::new(name, test, &result)));
     }
     Ok(())
 }

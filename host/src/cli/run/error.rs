@@ -6,14 +6,11 @@ use std::path::PathBuf;
 use eval_evidence::record::ReadRecordError;
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::TaskClassName;
-use eval_sandbox::LoadRubricError;
 
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum RunCommandError {
     #[error("--live is refused because the variable CI is set")]
     LiveInCi,
-    #[error("failed to load {rubric}")]
-    Rubric { rubric: String, source: LoadRubricError },
     #[error("no case of `{task_class}` is selected")]
     NoneSelected { task_class: TaskClassName, cases: PathBuf },
     #[error("the record `{}` cannot be read", path.display())]
@@ -33,9 +30,7 @@ impl Advice for RunCommandError {
         match self {
             Self::NoneSelected { .. } => Exit::NoCases,
             Self::LiveInCi | Self::NotARecord { .. } | Self::RecordOfOtherClass { .. } => Exit::UsageOrCap,
-            Self::Rubric { .. } | Self::Signals(_) | Self::ReportNotWritten { .. } | Self::NotPrinted { .. } => {
-                Exit::HarnessError
-            }
+            Self::Signals(_) | Self::ReportNotWritten { .. } | Self::NotPrinted { .. } => Exit::HarnessError,
         }
     }
 

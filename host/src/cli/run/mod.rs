@@ -21,6 +21,7 @@ pub(super) use reporters::Reporters;
 
 use self::args::SelectionArgs;
 use self::error::RunCommandError;
+use super::error::{HostError, NamedFolder};
 use super::evidence::{self, TrustArgs};
 use super::failure::Failure;
 use super::{LOCK_PATIENCE, Places, environment, open_bench_root, open_input_root, open_named, read_file};
@@ -89,7 +90,7 @@ pub(super) fn open_store(places: &Places, trust: TrustArgs) -> Result<VerifiedSt
 /// The rubric of a bench, compiled for so many workers.
 pub(super) fn prepare_rubric(bench: &Bench, workers: NonZeroUsize) -> Result<PreparedRubric, Failure> {
     let sandbox = environment::sandbox(workers)?;
-    let rubric = sandbox.load(&bench.rubric).map_err(|source| RunCommandError::Rubric {
+    let rubric = sandbox.load(&bench.rubric).map_err(|source| HostError::LoadRubric {
         rubric: format!("the rubric of `{}`", bench.registration.task_class),
         source,
     })?;
@@ -129,6 +130,6 @@ fn failing_in(path: &Path, task_class: &TaskClassName) -> Result<BTreeSet<String
 fn cassette_source(folder: Option<&Path>) -> Result<CassetteSource, Failure> {
     match folder {
         None => Ok(CassetteSource::Default),
-        Some(path) => open_named(path, "the cassettes' folder").map(CassetteSource::Folder),
+        Some(path) => Ok(CassetteSource::Folder(open_named(path, NamedFolder::Cassettes)?)),
     }
 }

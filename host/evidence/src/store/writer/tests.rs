@@ -241,3 +241,16 @@ fn a_clock_that_jumps_changes_nothing_and_is_noted_when_it_went_back() {
     assert!(notes[0].starts_with("record 2 of `a` says that it was finished before"), "{notes:?}");
     assert!(notes[1].starts_with("record 4 of `a` "), "{notes:?}");
 }
+
+#[test]
+fn only_a_chain_that_does_not_hold_or_is_in_doubt_is_broken_evidence() {
+    let exit = |source| AppendError::NotCommitted { task_class: class("fixture"), source }.exit();
+    assert_eq!(exit(NotCommitted::HeadChanged), Exit::EvidenceBroken);
+    assert_eq!(exit(NotCommitted::Broken(Vec::new())), Exit::EvidenceBroken);
+    assert_eq!(exit(NotCommitted::Misplaced), Exit::HarnessError);
+    assert_eq!(exit(NotCommitted::TooLarge { size: u64::MAX }), Exit::HarnessError);
+    let source = FileError::io("sync", &PathBuf::from("runs"), std::io::Error::other("gone"));
+    let path = PathBuf::from("runs/a.json");
+    let unknown = AppendError::Unknown { task_class: class("fixture"), seq: 1, path, source };
+    assert_eq!(unknown.exit(), Exit::EvidenceBroken);
+}

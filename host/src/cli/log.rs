@@ -1,6 +1,4 @@
-//! `eval-host log` and `eval-host show`: what happened, for people.
-
-use std::path::PathBuf;
+//! `eval-host log`: the runs of a store, for people.
 
 use clap::Args;
 
@@ -13,7 +11,6 @@ use eval_evidence::record::{Mode, RecordedRun};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 use eval_model::outcome::OutcomeClass;
-use eval_model::text::Words;
 
 #[derive(Debug, Args)]
 pub(super) struct LogArgs {
@@ -47,7 +44,7 @@ pub(super) fn log(args: &LogArgs) -> Result<Exit, Failure> {
         }
         printer.text(&match opened.read(link) {
             Some(record) => summary(link, &record),
-            None => format!("  {:>4}  {}  cannot be read any more", link.position.seq, link.finished_at),
+            None => format!("  {:>4}  {}  changed since eval-host verified it", link.position.seq, link.finished_at),
         });
     }
     for started in &opened.verification.unfinished {
@@ -60,7 +57,8 @@ pub(super) fn log(args: &LogArgs) -> Result<Exit, Failure> {
     printer.finish(exit_of(state))
 }
 
-fn summary(link: &Link, record: &RecordedRun) -> String {
+/// One run in one line.
+pub(super) fn summary(link: &Link, record: &RecordedRun) -> String {
     let report = &record.report;
     let mode = match record.mode {
         Mode::Live => "live",
@@ -87,62 +85,4 @@ fn summary(link: &Link, record: &RecordedRun) -> String {
         line += &format!("  {} did not load", report.load_errors.len());
     }
     line
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ShowArgs {
-    /// The record: its path, or its file's name.
-    #[arg(value_name = "RECORD")]
-    record: PathBuf,
-    #[command(flatten)]
-    trust: TrustArgs,
-    #[command(flatten)]
-    places: Places,
-}
-
-/// One record, case by case.
-pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let opened = Opened::any(&args.places, args.trust)?;
-    let link = opened.find(&args.record)?;
-    let Some(record) = opened.read(link) else {
-        return Err(Failure::new(Exit::EvidenceBroken, "the record cannot be read any more"));
-    };
-    let mut printer = Printer::stdio();
-    let state = opened.verification.state();
-    let position = &link.position;
-    printer.text(&format!("{} record {} ({})", position.task_class, position.seq, link.file_name()));
-    printer.text(&summary(link, &record));
-    for (name, value) in facts(link, &record) {
-        printer.text(&format!("  {name:<13} {value}"));
-    }
-    printer.text("");
-    for case in &record.report.cases {
-        let score = case.score.fields();
-        let word = if score.passed { "pass" } else { "fail" };
-        let modes: Vec<_> = score.failure_modes.iter().map(|mode| Words(mode).to_string()).collect();
-        printer.text(&format!("  {word}  {:.3}  {:<40}  {}", score.score, case.case_id, modes.join(", ")));
-    }
-    for error in &record.report.load_errors {
-        printer.text(&format!("  did not load: {}: {}", Words(&error.folder), Words(&error.message)));
-    }
-    for warning in &record.report.warnings {
-        printer.text(&format!("  warning: {}", Words(warning)));
-    }
-    printer.text(&format!("\nevidence: {state}"));
-    printer.finish(exit_of(state))
-}
-
-fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
-    let suts = record.suts.iter().map(|sut| format!("{} {}", Words(&sut.name), Words(&sut.version)));
-    vec![
-        ("run id", record.run_id.to_string()),
-        ("hash", link.hash.to_string()),
-        ("prev hash", link.position.prev_hash.to_string()),
-        ("rubric", record.rubric_digest.to_string()),
-        ("answered by", suts.collect::<Vec<_>>().join(", ")),
-        ("started", record.started_at.to_string()),
-        ("eval-host", Words(&record.harness_version).to_string()),
-        ("wasmtime", Words(&record.wasmtime_version).to_string()),
-        ("bench commit", record.bench_git_commit.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string)),
-    ]
 }

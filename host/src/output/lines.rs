@@ -1,0 +1,74 @@
+//! Every line that a command prints on stdout for programs, as one closed list. The shapes are a promise, which
+//! `docs/json-lines.md` writes down and a test here holds them to: keys and kinds may be added, none is renamed.
+//!
+//! A line is made from facts by the functions beside its type, and nowhere else. It must never decide anything, and all lines of
+//! a run but `record` and `answer_set` are byte-identical between two machines that score the same answers: nothing here reads the
+//! clock, the environment or the host's paths.
+
+mod author;
+mod evidence;
+mod promotion;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+pub(crate) use author::{GapLine, GoldenLine, InspectionLine, RubricLine, TaskClassLine, TriedCaseLine};
+pub(crate) use evidence::VerificationLine;
+pub(crate) use promotion::VerdictLine;
+pub(crate) use run::{AggregateLine, CaseLine, LoadErrorLine, PlanLine, PlannedCaseLine};
+
+/// The version of the lines. It changes when a program that reads them could misunderstand one.
+pub(crate) const LINES_VERSION: u32 = 1;
+
+/// One line; its `kind` comes first.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Line<'a> {
+    Case(CaseLine<'a>),
+    /// A case that an author tried out: what a run says of it, with the limits beside what was used.
+    #[serde(rename = "case")]
+    TriedCase(TriedCaseLine<'a>),
+    LoadError(LoadErrorLine<'a>),
+    Aggregate(AggregateLine<'a>),
+    /// The record that was chained.
+    Record {
+        path: &'a str,
+        seq: u64,
+    },
+    /// The answers of a shard.
+    AnswerSet {
+        path: &'a str,
+    },
+    /// A case that a run would take.
+    PlannedCase(PlannedCaseLine<'a>),
+    /// What a run would do.
+    Plan(PlanLine<'a>),
+    /// The evidence that was exported.
+    Bundle {
+        path: &'a str,
+    },
+    Verification(VerificationLine<'a>),
+    /// The public half of a key that was made.
+    Key {
+        verifier: &'a str,
+    },
+    /// The signed note that was written.
+    Checkpoint {
+        path: &'a str,
+    },
+    Verdict(VerdictLine<'a>),
+    Gap(GapLine<'a>),
+    TaskClass(TaskClassLine<'a>),
+    Golden(GoldenLine<'a>),
+    Rubric(RubricLine<'a>),
+    Inspection(InspectionLine<'a>),
+}
+
+impl Line<'_> {
+    /// The text of the line, without the newline.
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("names and finite numbers serialise")
+    }
+}

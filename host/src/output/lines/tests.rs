@@ -1,0 +1,311 @@
+//! Every line type against `docs/json-lines.md`, in both directions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::author::ImportLine;
+use super::evidence::{ClassLine, FindingLine, ReplayLine};
+use super::run::SelectionLine;
+use super::*;
+use eval_evidence::gate::{Figures, PromotionVerdict, Reason, RecordRead};
+use eval_evidence::record::Mode;
+use eval_model::contract::{Difficulty, Disposition, Meter, RawScore};
+use eval_model::ids::{CaseId, Digest, TaskClassName, Tier};
+use eval_model::outcome::OutcomeClass;
+use eval_model::report::PromotionMetric;
+use eval_model::score::BenchScore;
+
+const DOCUMENT: &str = include_str!("../../../../docs/json-lines.md");
+
+/// Objects whose keys are names of something, and no part of the format.
+const MAPS: [&str; 4] = ["breakdown", "outcomes", "dispositions", "difficulties"];
+
+/// The words in backticks below each heading of a kind.
+fn documented() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+    let section = |section: &'static str| {
+        let (kind, rest) = section.split_once("`\n").expect("a heading has one kind");
+        let own = rest.split("\n## ").next().expect("a beginning");
+        (kind, own.split('`').skip(1).step_by(2).collect())
+    };
+    DOCUMENT.split("\n### `").skip(1).map(section).collect()
+}
+
+fn keys(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                found.insert(key.clone());
+                if !MAPS.contains(&key.as_str()) {
+                    keys(value, found);
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+        _ => {}
+    }
+}
+
+/// The facts that the samples borrow from.
+struct Facts {
+    case_id: CaseId,
+    task_class: TaskClassName,
+    score: BenchScore,
+    outcomes: BTreeMap<OutcomeClass, u64>,
+    modes: BTreeSet<String>,
+    texts: Vec<String>,
+    verdict: PromotionVerdict,
+}
+
+impl Facts {
+    fn new() -> Self {
+        let raw = RawScore {
+            passed: false,
+            score: 0.5,
+            breakdown: vec![("tests".to_owned(), 0.5)],
+            failure_modes: vec!["tests_fail".to_owned()],
+            cost_usd: 0.0,
+            duration_seconds: 0.0,
+        };
+        Self {
+            case_id: "001-first".parse().expect("a case id"),
+            task_class: "fixture".parse().expect("a task class"),
+            score: BenchScore::admit(raw, Meter::default(), &BTreeSet::new()).expect("a score"),
+            outcomes: [(OutcomeClass::Scored, 1)].into(),
+            modes: ["tests_fail".to_owned()].into(),
+            texts: vec!["a text".to_owned()],
+            verdict: verdict(),
+        }
+    }
+
+    /// A sample of every type, with nothing left out: what is optional is there, and every list has an element.
+    fn samples(&self) -> Vec<Line<'_>> {
+        let mut samples = self.of_runs();
+        samples.extend(self.of_evidence());
+        samples.extend(self.of_authors());
+        samples
+    }
+
+    fn of_runs(&self) -> Vec<Line<'_>> {
+        let case = CaseLine {
+            case_id: &self.case_id,
+            outcome: OutcomeClass::Scored,
+            score: &self.score,
+            fuel_used: Some(1),
+            peak_memory_bytes: Some(2),
+        };
+        let aggregate = AggregateLine {
+            schema_version: LINES_VERSION,
+            task_class: &self.task_class,
+            run_id: "a".repeat(64).parse().expect("a run id"),
+            selection: SelectionLine { patterns: &self.texts, cases_in_bench: 2, selected: 1 },
+            attempted: 1,
+            skipped: 0,
+            outcomes: &self.outcomes,
+            passed_count: 0,
+            mean_score: 0.5,
+            lower_bound_95: 0.1,
+            total_cost_usd: 0.25,
+            recorded_cost_usd: 0.5,
+            block_severity_failure_modes: &self.modes,
+            aborted: false,
+            had_load_errors: true,
+            warnings: &self.texts,
+        };
+        vec![
+            Line::Case(case),
+            Line::LoadError(LoadErrorLine { folder: "cases/002", field: "case_id", message: "missing" }),
+            Line::Aggregate(aggregate),
+            Line::Record { path: "runs/a.json", seq: 1 },
+            Line::AnswerSet { path: "shard.jsonl" },
+            Line::PlannedCase(PlannedCaseLine {
+                case_id: &self.case_id,
+                case_digest: Digest::of(b"case"),
+                input_digest: Digest::of(b"input"),
+            }),
+            Line::Plan(PlanLine {
+                task_class: &self.task_class,
+                mode: Mode::Cassette,
+                cases: 1,
+                load_errors: 1,
+                rubric_digest: Digest::of(b"rubric"),
+                registration_digest: Digest::of(b"registration"),
+                largest_possible_cost_usd: 5.0,
+            }),
+        ]
+    }
+
+    fn of_evidence(&self) -> Vec<Line<'_>> {
+        let finding = FindingLine {
+            state: "TAMPERED",
+            task_class: Some(&self.task_class),
+            seq: Some(1),
+            file: Some("runs/a.json"),
+            message: "it was there and is gone".to_owned(),
+        };
+        let class = ClassLine { task_class: &self.task_class, records: 1, head: Some("a".repeat(64)), unfinished: 1 };
+        let verification = VerificationLine {
+            schema_version: LINES_VERSION,
+            state: "TAMPERED",
+            findings: vec![finding],
+            notes: self.texts.clone(),
+            classes: vec![class],
+            replay: Some(ReplayLine { records: 1, replayed: 2, nothing_to_replay: 3, other_fuel: 4 }),
+        };
+        vec![
+            Line::Verification(verification),
+            Line::Bundle { path: "record.tar" },
+            Line::Key { verifier: "tests+00000000+AQ==" },
+            Line::Checkpoint { path: "audit/anchors/a.txt" },
+            Line::from(&self.verdict),
+        ]
+    }
+
+    fn of_authors(&self) -> Vec<Line<'_>> {
+        let task_class = TaskClassLine {
+            task_class: &self.task_class,
+            current_tier: Tier::Bronze,
+            cases: 2,
+            dispositions: [(Disposition::Positive, 1)].into(),
+            difficulties: [(Difficulty::Easy, 1)].into(),
+            unloadable: 1,
+            last_run: Some("2026-11-16T09:30:00.000Z".parse().expect("a time")),
+        };
+        let golden = GoldenLine {
+            case_id: "001-first",
+            name: "right",
+            holds: false,
+            expected: "pass 1 [slow]".to_owned(),
+            actual: "fail 0 [tests_fail]".to_owned(),
+            fuel_used: Some(1),
+            peak_memory_bytes: Some(2),
+        };
+        let tried = TriedCaseLine {
+            case_id: &self.case_id,
+            outcome: OutcomeClass::Scored,
+            score: &self.score,
+            fuel_used: Some(1),
+            fuel_limit: 2,
+            peak_memory_bytes: Some(3),
+            memory_limit_bytes: 4,
+        };
+        let import = ImportLine {
+            name: "wasi:http/types",
+            granted_by: Some("the sandbox"),
+            refusal: Some("no network".to_owned()),
+        };
+        let inspection = InspectionLine {
+            binary: "component",
+            world: Some("eval-host:rubric/rubric@0.1.0"),
+            contract_version: Some("0.1.0".to_owned()),
+            bytes: 1,
+            blake3: Digest::of(b"a component"),
+            imports: vec![import],
+            exports: &self.texts,
+            loads: false,
+            refusal: Some("no network".to_owned()),
+        };
+        vec![
+            Line::Gap(GapLine { path: "bench/fixture".into(), message: "no README.md" }),
+            Line::TaskClass(task_class),
+            Line::Golden(golden),
+            Line::Rubric(RubricLine { task_class: &self.task_class, bytes: 1, blake3: Digest::of(b"a component") }),
+            Line::TriedCase(tried),
+            Line::Inspection(inspection),
+        ]
+    }
+}
+
+fn verdict() -> PromotionVerdict {
+    PromotionVerdict {
+        task_class: "fixture".parse().expect("a task class"),
+        current_tier: Tier::Bronze,
+        target_tier: Tier::Silver,
+        reasons: vec![Reason::Aborted],
+        figures: Figures {
+            metric: PromotionMetric::MeanScore,
+            value: 1.0,
+            threshold: Some(0.8),
+            mean_score: 1.0,
+            lower_bound_95: 0.223_606_797_749_979,
+            attempted: 2,
+            passed_count: 2,
+            passed_needed: Some(2),
+        },
+        record: RecordRead {
+            file: "20261116T090030.000Z-cc953e05.json".to_owned(),
+            seq: 1,
+            hash: "cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649".parse().expect("a hash"),
+            run_id: "084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012".parse().expect("a run id"),
+            rubric_digest: "66bd998b39518c47f1118be0c2f9e0d599b986818eb312df372b7cbdecffc9f9"
+                .parse()
+                .expect("a digest"),
+        },
+        unfinished_runs: 1,
+    }
+}
+
+/// A number for every variant. A new one does not compile here until it has one, and then asks for a sample.
+fn variant(line: &Line<'_>) -> usize {
+    match line {
+        Line::Case(_) => 0,
+        Line::LoadError(_) => 1,
+        Line::Aggregate(_) => 2,
+        Line::Record { .. } => 3,
+        Line::AnswerSet { .. } => 4,
+        Line::PlannedCase(_) => 5,
+        Line::Plan(_) => 6,
+        Line::Verification(_) => 7,
+        Line::Bundle { .. } => 8,
+        Line::Key { .. } => 9,
+        Line::Checkpoint { .. } => 10,
+        Line::Verdict(_) => 11,
+        Line::Gap(_) => 12,
+        Line::TaskClass(_) => 13,
+        Line::Golden(_) => 14,
+        Line::Rubric(_) => 15,
+        Line::TriedCase(_) => 16,
+        Line::Inspection(_) => 17,
+    }
+}
+
+#[test]
+fn every_type_has_a_sample_and_says_its_kind_first() {
+    let facts = Facts::new();
+    let samples = facts.samples();
+    assert_eq!(samples.iter().map(variant).collect::<Vec<_>>(), (0..18).collect::<Vec<_>>());
+    for sample in &samples {
+        let line = sample.to_json();
+        assert!(line.starts_with(r#"{"kind":""#) && !line.contains('\n'), "{line}");
+        assert!(!line.contains(":null") && !line.contains("[]"), "a sample leaves nothing out: {line}");
+    }
+}
+
+#[test]
+fn every_key_is_documented_under_its_kind_and_every_documented_kind_has_a_type() {
+    let documented = documented();
+    let mut kinds: BTreeSet<String> = BTreeSet::new();
+    for sample in Facts::new().samples() {
+        let mut line: Value = serde_json::from_str(&sample.to_json()).expect("a line is JSON");
+        let fields = line.as_object_mut().expect("a line is an object");
+        let kind = fields.remove("kind").and_then(|kind| Some(kind.as_str()?.to_owned())).expect("a kind");
+        let mut found = BTreeSet::new();
+        keys(&line, &mut found);
+        let words = documented.get(kind.as_str()).unwrap_or_else(|| panic!("`{kind}` has no heading"));
+        let missing: Vec<_> = found.iter().filter(|key| !words.contains(key.as_str())).collect();
+        assert!(missing.is_empty(), "docs/json-lines.md does not say what {missing:?} of `{kind}` are");
+        kinds.insert(kind);
+    }
+    let kinds: Vec<_> = kinds.iter().map(String::as_str).collect();
+    assert_eq!(
+        kinds,
+        documented.into_keys().collect::<Vec<_>>(),
+        "the kinds that have a type, and the documented ones"
+    );
+}
+
+#[test]
+fn the_line_of_a_verdict_says_everything() {
+    let json = Line::from(&verdict()).to_json();
+    insta::assert_snapshot!(json, @r#"{"kind":"verdict","schema_version":1,"task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-cc953e05.json","seq":1,"hash":"cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012","rubric_digest":"66bd998b39518c47f1118be0c2f9e0d599b986818eb312df372b7cbdecffc9f9"},"unfinished_runs":1}"#);
+}
