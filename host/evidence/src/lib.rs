@@ -4,6 +4,8 @@
 //! It knows no engine: a replay gets its runner through [`eval_model::contract::RubricLoader`]. It knows no bench: what a
 //! record needs in order to be judged again stands in the record.
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make and break files of their own"))]
+
 pub mod anchor;
 pub mod bundle;
 pub mod chain;

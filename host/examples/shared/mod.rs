@@ -3,6 +3,8 @@
 
 mod patch;
 mod protocol;
+#[expect(clippy::allow_attributes, reason = "the tests build these agents too, by rules that ban nothing here")]
+#[allow(clippy::disallowed_methods, reason = "an agent reads its workspace as any program does")]
 mod workspace;
 
 pub(crate) use patch::unified;

@@ -1,6 +1,8 @@
 //! The cache of compiled code. Its entries are machine code that nothing authenticates, so its directory must be nobody
 //! else's: made by us with mode 0700, owned by us, and no link.
 
+#![expect(clippy::disallowed_methods, reason = "wasmtime's cache takes a path, which is checked and not held")]
+
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};

@@ -8,6 +8,8 @@
 //! Where to read on: [`inspect`] decides what is loaded, [`engine`] what runs it, [`guest`] what a call has, [`wasi`] what a
 //! guest can ask for, [`scratch`] where its files are, [`fault`] what its end is called.
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make and break files of their own"))]
+
 mod cache;
 mod capture;
 mod clock;

@@ -11,15 +11,15 @@ use eval_evidence::files::Dir;
 use eval_model::ids::{Digest, TaskClassName};
 
 /// What lies in place of a component.
-pub(super) const NO_COMPONENT: &[u8] = b"not a component";
+pub(crate) const NO_COMPONENT: &[u8] = b"not a component";
 
 /// A bench root with the fixture in it.
-pub(super) struct Fixture {
+pub(crate) struct Fixture {
     temp: TempDir,
 }
 
 impl Fixture {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let fixture = Self { temp: tempfile::tempdir().expect("a temporary folder") };
         copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixture/bench"), fixture.temp.path());
         fixture.write("rubric.wasm", NO_COMPONENT);
@@ -27,49 +27,49 @@ impl Fixture {
         fixture
     }
 
-    pub(super) fn task_class() -> TaskClassName {
+    pub(crate) fn task_class() -> TaskClassName {
         "fixture".parse().expect("a task class")
     }
 
     /// The bench root, opened.
-    pub(super) fn root(&self) -> Dir {
+    pub(crate) fn root(&self) -> Dir {
         Dir::open_ambient(self.temp.path()).expect("a folder")
     }
 
     /// Another folder of this test's own, opened.
-    pub(super) fn open(&self, path: &str) -> Dir {
+    pub(crate) fn open(&self, path: &str) -> Dir {
         Dir::open_ambient(&self.path(path)).expect("a folder")
     }
 
     /// A path in the bench.
-    pub(super) fn path(&self, below: &str) -> PathBuf {
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.temp.path().join("fixture").join(below)
     }
 
     /// A text without what differs between two copies: the bench's path.
-    pub(super) fn anywhere(&self, text: &str) -> String {
+    pub(crate) fn anywhere(&self, text: &str) -> String {
         text.replace(self.temp.path().to_str().expect("UTF-8"), "ROOT")
     }
 
-    pub(super) fn write(&self, below: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, below: &str, content: impl AsRef<[u8]>) {
         let path = self.path(below);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(path, content).expect("written");
     }
 
-    pub(super) fn read(&self, below: &str) -> String {
+    pub(crate) fn read(&self, below: &str) -> String {
         fs::read_to_string(self.path(below)).expect("text")
     }
 
     /// Replaces a text that must be there.
-    pub(super) fn edit(&self, below: &str, from: &str, to: &str) {
+    pub(crate) fn edit(&self, below: &str, from: &str, to: &str) {
         let text = self.read(below);
         assert!(text.contains(from), "`{from}` in {below}");
         self.write(below, text.replacen(from, to, 1));
     }
 
     /// Removes a file, or a folder with all that is in it.
-    pub(super) fn remove(&self, below: &str) {
+    pub(crate) fn remove(&self, below: &str) {
         let path = self.path(below);
         if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.expect("removed");
     }

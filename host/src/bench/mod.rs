@@ -6,7 +6,7 @@
 mod case_file;
 pub(crate) mod fence;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub(crate) mod golden;
 mod load;
 mod read;

@@ -1,5 +1,7 @@
 //! `eval-host keygen` and `eval-host anchor`: signed checkpoints, to be committed where the store's owner cannot rewrite them.
 
+#![expect(clippy::disallowed_methods, reason = "keys and checkpoints lie where the user says, links and all")]
+
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

@@ -1,5 +1,7 @@
 //! What the process was started in: environment, clock, terminal. Read here, handed to everything else as values.
 
+#![expect(clippy::disallowed_methods, reason = "this is the room that names the clock and the environment")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;

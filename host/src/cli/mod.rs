@@ -4,6 +4,8 @@
 //! stdout carries data and nothing else; everything for people goes to stderr. Each command is a file with one entry
 //! function.
 
+#![expect(clippy::disallowed_methods, reason = "a file that the user names may be a pipe")]
+
 mod anchor;
 mod concurrency;
 mod environment;

@@ -3,6 +3,8 @@
 //! Every signal by which people and machines usually end a program stops the agents too: they would go on spending without
 //! anybody who waits for them. What the program was started to ignore, as `nohup` does with a hang-up, stays ignored.
 
+#![expect(clippy::disallowed_methods, reason = "the kernel tells which signals are ignored in a file of its own")]
+
 use std::fs;
 use std::future::pending;
 use std::io;

@@ -9,3 +9,6 @@ pub(crate) mod error;
 pub(crate) mod event;
 pub(crate) mod live;
 pub(crate) mod record;
+
+#[cfg(test)]
+mod tests;

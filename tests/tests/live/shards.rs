@@ -71,7 +71,7 @@ fn whatever_the_umask_a_store_that_begins_with_a_shard_is_private_and_takes_the_
     for (umask, is_live) in [("umask 002", false), ("umask 0", true)] {
         let desk = Desk::new("", &format!("echo '{ANSWER}'"));
         let store = desk.path().join(".codegenie/eval");
-        let bundles = ["1/2", "2/2"].map(|shard| {
+        let answer_sets = ["1/2", "2/2"].map(|shard| {
             let run = if is_live {
                 desk.live(2, ["--shard", shard])
             } else {
@@ -79,10 +79,10 @@ fn whatever_the_umask_a_store_that_begins_with_a_shard_is_private_and_takes_the_
             };
             let ended = run.after(umask).run().expect_code(0);
             assert_private(&store);
-            ended.line("bundle")["path"].as_str().expect("a path").to_owned()
+            ended.line("answer_set")["path"].as_str().expect("a path").to_owned()
         });
         assert_private(&desk.path().join(".codegenie"));
-        let merge = desk.eval(["merge", &bundles[0], &bundles[1]]).after(umask);
+        let merge = desk.eval(["merge", &answer_sets[0], &answer_sets[1]]).after(umask);
         let _ = merge.run().expect_code(if is_live { 5 } else { 0 });
         let _ = desk.eval(["verify", "--replay"]).after(umask).run().expect_code(0);
         assert_private(&store);
@@ -90,7 +90,7 @@ fn whatever_the_umask_a_store_that_begins_with_a_shard_is_private_and_takes_the_
             .iter()
             .filter_map(|path| path.strip_prefix(&store).ok()?.to_str().map(str::to_owned))
             .collect();
-        assert!(made.iter().any(|path| path.starts_with("bundles/")), "{made:?}");
+        assert!(made.iter().any(|path| path.starts_with("answer-sets/")), "{made:?}");
         assert_eq!(made.iter().any(|path| path.starts_with("journals/")), is_live, "{made:?}");
     }
 }

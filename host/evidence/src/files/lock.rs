@@ -3,6 +3,8 @@
 //! What is locked is the directory itself. There is no lock file that could be deleted or replaced while it is held, and a
 //! directory on a read-only filesystem can be locked too. The kernel lets go of the lock when its holder dies.
 
+#![expect(clippy::disallowed_methods, reason = "the kernel tells of locks in files of its own")]
+
 use eval_model::advice::Advice;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;

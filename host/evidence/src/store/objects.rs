@@ -2,7 +2,7 @@
 //!
 //! How objects get here is [`super::incoming`]'s business.
 
-use std::io::{self, Read as _};
+use std::io;
 
 use crate::files::{Dir, FileError, FileProblem, Kind};
 use eval_model::advice::{Advice, Exit};
@@ -74,7 +74,7 @@ pub(super) fn check(objects: &Dir, digest: Digest) -> Result<(), ReadObjectError
     if found == digest { Ok(()) } else { Err(ReadObjectError::Changed { digest, found }) }
 }
 
-fn hash(file: &mut std::fs::File) -> Result<Digest, io::Error> {
+fn hash(file: &mut impl io::Read) -> Result<Digest, io::Error> {
     let mut hasher = blake3::Hasher::new();
     let mut piece = vec![0; 64 << 10];
     loop {

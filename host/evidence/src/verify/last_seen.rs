@@ -5,6 +5,8 @@
 //! never by anything that is read from the store: else a store that calls itself something new would be believed. It only ever
 //! moves forward, and only to what was verified.
 
+#![expect(clippy::disallowed_methods, reason = "a store is known by where it is, whichever links lead there")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

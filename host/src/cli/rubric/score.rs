@@ -1,5 +1,10 @@
 //! `eval-host rubric score`: one output for one case, in the sandbox of a run and under its limits.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the case, the output and the scratch directory lie where the user says"
+)]
+
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

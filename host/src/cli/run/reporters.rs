@@ -1,5 +1,7 @@
 //! Who is told what happens in a run: programs on stdout, people on stderr, and those who read reports elsewhere.
 
+#![expect(clippy::disallowed_methods, reason = "reports lie where the user or the forge says")]
+
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

@@ -5,6 +5,8 @@
 //! what is signalled; a group is signalled only while one of its members is known, because a group's number is not given
 //! away before its last member is gone. Where there is no `/proc`, only groups with a living leader can be ended.
 
+#![expect(clippy::disallowed_methods, reason = "the kernel tells of processes in files of its own")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::OwnedFd;

@@ -4,6 +4,11 @@
 //! folder is removed when the case is over, whatever rights its agent has taken from it; what a killed host left behind is
 //! found by the run's mark in its name.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a workspace is taken away whatever rights its agent took from it, which a held directory cannot"
+)]
+
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,0 +1,364 @@
+//! Runs from their description to their record, on the fixture bench and a runner that is no sandbox: what a run makes of
+//! answers, faults and failures, without starting eval-host.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+
+use eval_evidence::store::Evidence as _;
+use eval_evidence::verified::{StoreMemory, VerifiedStore};
+use eval_evidence::verify::FirstUse;
+use eval_model::advice::{Advice as _, Exit};
+use eval_model::contract::{CapturedStream, RawScore, RubricFault, RubricRunner, RunnerError, ScoreRequest, Scored};
+use eval_model::money::Usd;
+use eval_model::outcome::OutcomeClass;
+use eval_model::utc::UtcMillis;
+
+use super::answer_set::{AnswerSet, AnswerSetHeader, MergedRun};
+use super::cases::{AnswerSource, CassetteSource, Run};
+use super::error::RunError;
+use super::event::Event;
+use super::live::{LiveError, LiveOutcome, LiveRequest, Patience};
+use super::record::{Committed, exit_of};
+use crate::bench::fixture::Fixture;
+use crate::bench::select::Wanted;
+use crate::bench::{Bench, InputRoot, load_bench};
+use crate::description::{LiveDescription, RunDescription};
+use crate::live::agent::{AgentCommand, AgentFlags};
+use crate::live::interrupt::Interrupt;
+use crate::live::resume::Resume;
+use crate::live::run_lock::RunLockQueue;
+
+const CASES: [&str; 3] = ["001-greets", "002-leaves-alone", "003-either-way"];
+
+/// Passes every answer but those that say otherwise: `"say"` is what the rubric makes of one.
+#[derive(Default)]
+struct FakeRunner {
+    scored: AtomicUsize,
+}
+
+impl RubricRunner for FakeRunner {
+    fn score(&self, request: &ScoreRequest<'_>) -> Result<Scored, RunnerError> {
+        self.scored.fetch_add(1, Ordering::SeqCst);
+        let answer: serde_json::Value = serde_json::from_str(request.output_json).expect("JSON");
+        let claim = |passed: bool, modes: &[&str]| RawScore {
+            passed,
+            score: if passed { 1.0 } else { 0.25 },
+            breakdown: Vec::new(),
+            failure_modes: modes.iter().map(|mode| (*mode).to_owned()).collect(),
+            cost_usd: request.meter.cost_usd,
+            duration_seconds: request.meter.duration_seconds,
+        };
+        let result = match answer["say"].as_str() {
+            None => Ok(claim(true, &[])),
+            Some("harmful") => Ok(claim(false, &["harmful"])),
+            Some("liar") => Ok(RawScore { score: 2.0, ..claim(true, &[]) }),
+            Some("out of fuel") => Err(RubricFault::FuelExhausted),
+            Some("no machine") => return Err(RunnerError::new("no memory")),
+            Some(other) => panic!("{other}"),
+        };
+        let stdout = CapturedStream { kept: b"scored".to_vec(), dropped_bytes: 0 };
+        Ok(Scored {
+            result,
+            fuel_used: Some(7),
+            peak_memory_bytes: Some(65_536),
+            stdout,
+            stderr: CapturedStream::default(),
+        })
+    }
+}
+
+fn clock() -> UtcMillis {
+    "2026-11-17T09:30:00.000Z".parse().expect("a time")
+}
+
+/// A bench, a store and a runner, all of one test's own.
+struct Desk {
+    fixture: Fixture,
+    bench: Bench,
+    input_root: InputRoot,
+    runner: FakeRunner,
+    temp: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self::of(Fixture::new())
+    }
+
+    fn of(fixture: Fixture) -> Self {
+        let bench = load_bench(&fixture.root(), &Fixture::task_class()).expect("a bench");
+        let temp = tempfile::tempdir().expect("a folder");
+        Self { fixture, bench, input_root: InputRoot::default(), runner: FakeRunner::default(), temp }
+    }
+
+    /// A desk whose cases are answered so.
+    fn answering(outputs: [&str; 3]) -> Self {
+        let fixture = Fixture::new();
+        for (case, output) in CASES.iter().zip(outputs) {
+            let path = format!("cases/{case}/cassette.json");
+            let mut cassette: serde_json::Value = serde_json::from_str(&fixture.read(&path)).expect("JSON");
+            cassette["output"] = serde_json::from_str(output).expect("JSON");
+            fixture.write(&path, cassette.to_string());
+        }
+        Self::of(fixture)
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.temp.path().join(name)
+    }
+
+    fn describe(&self, shard: Option<&str>) -> RunDescription {
+        let shard = shard.map(|shard| shard.parse().expect("a shard"));
+        RunDescription::new(&self.bench, &Wanted::default(), shard, None, clock())
+    }
+
+    fn run(&self, description: RunDescription, threads: usize) -> Run<'_> {
+        Run {
+            description,
+            bench: &self.bench,
+            input_root: &self.input_root,
+            rubric: &self.runner,
+            concurrency: NonZeroUsize::new(threads).expect("threads"),
+            clock: &clock,
+        }
+    }
+
+    fn store(&self) -> VerifiedStore {
+        open_store(&self.path("store"))
+    }
+
+    /// Replays the cassettes, and gives what came of it with everything that was told.
+    fn replay(&self, threads: usize, strict: bool) -> (Result<Committed, RunError>, Vec<String>) {
+        let mut told = Vec::new();
+        let answers = AnswerSource::Cassettes { source: CassetteSource::Default, strict };
+        let run = self.run(self.describe(None), threads);
+        let result = run.commit(&answers, &self.store(), None, &mut |event| told.extend(words(event)));
+        (result, told)
+    }
+
+    fn records(&self) -> usize {
+        self.store().writer().reader().names().expect("a list").len()
+    }
+}
+
+fn open_store(path: &Path) -> VerifiedStore {
+    let user = rustix::process::geteuid().as_raw();
+    let memory = StoreMemory { last_seen: None, first_use: FirstUse::Trust, user };
+    VerifiedStore::open(path, memory, Duration::from_secs(60)).expect("a store")
+}
+
+fn words(event: &Event<'_>) -> Option<String> {
+    match event {
+        Event::RunStarted { selected, .. } => Some(format!("{selected} cases")),
+        Event::CaseFinished(result) => Some(format!("{} {}", result.case_id, result.outcome.as_str())),
+        Event::LoadError(entry) => Some(entry.to_string()),
+        Event::Warning(text) => Some((*text).to_owned()),
+        Event::Aggregated { report, .. } => Some(format!("mean {}", report.mean_score)),
+        Event::Recorded(recorded) => Some(format!("record {}", recorded.seq)),
+        Event::Notice(_) | Event::Answered(_) | Event::AnswerSetWritten { .. } => None,
+    }
+}
+
+#[test]
+fn a_run_goes_from_its_cases_to_its_record_in_order_whatever_the_threads_do() {
+    let desk = Desk::new();
+    let expected = ["3 cases", "001-greets scored", "002-leaves-alone scored", "003-either-way scored", "mean 1"];
+    for (seq, threads) in [(1, 1), (2, 3)] {
+        let (result, told) = desk.replay(threads, false);
+        let Committed { report, receipt } = result.expect("a record");
+        assert_eq!(told, [&expected[..], &[&format!("record {seq}")]].concat());
+        assert_eq!((exit_of(&report), receipt.link.position.seq), (Exit::Ok, seq));
+    }
+    assert_eq!(desk.runner.scored.load(Ordering::SeqCst), 6, "every case is scored once per run");
+}
+
+#[test]
+fn what_a_rubric_says_and_how_it_fails_is_told_apart() {
+    let desk = Desk::answering([r#"{"say":"harmful"}"#, r#"{"say":"liar"}"#, r#"{"say":"out of fuel"}"#]);
+    let report = desk.replay(2, false).0.expect("a record").report;
+    let outcomes: Vec<_> = report.cases.iter().map(|case| case.outcome).collect();
+    assert_eq!(outcomes, [OutcomeClass::Scored, OutcomeClass::RubricFault, OutcomeClass::RubricFault]);
+    let modes: Vec<_> = report.cases.iter().map(|case| case.score.failure_modes().join(",")).collect();
+    assert_eq!(modes, ["harmful", "rubric_malformed: score: 2 is outside of [0, 1]", "rubric_fuel_exhausted"]);
+    let block: Vec<_> = report.block_severity_failure_modes.iter().map(String::as_str).collect();
+    assert_eq!(block, ["harmful", "rubric_fuel_exhausted", "rubric_malformed"]);
+    assert_eq!(exit_of(&report), Exit::AnswerIsNo);
+}
+
+#[test]
+fn a_machine_that_cannot_score_leaves_no_record() {
+    let desk = Desk::answering(["{}", r#"{"say":"no machine"}"#, "{}"]);
+    let error = desk.replay(1, false).0.expect_err("no result");
+    assert_eq!(error.to_string(), "`002-leaves-alone` could not be scored, so there is no result");
+    assert_eq!((error.exit(), desk.records()), (Exit::HarnessError, 0));
+}
+
+#[test]
+fn a_case_that_does_not_load_costs_that_case_and_the_exit_code() {
+    let fixture = Fixture::new();
+    fixture.remove("cases/002-leaves-alone/expected");
+    let desk = Desk::of(fixture);
+    let (result, told) = desk.replay(2, false);
+    let report = result.expect("a record").report;
+    assert_eq!((report.attempted, report.load_errors.len(), exit_of(&report)), (2, 1, Exit::HarnessError));
+    assert_eq!(told[2], "fixture/cases/002-leaves-alone does not load: expected: not found");
+    for case in ["001-greets", "003-either-way"] {
+        desk.fixture.remove(&format!("cases/{case}/input"));
+    }
+    let error = desk.replay(2, false).0.expect_err("nothing to record");
+    assert!(matches!(error, RunError::NothingAttempted { load_errors: 3 }), "{error}");
+}
+
+#[test]
+fn a_stale_cassette_is_a_warning_and_strictly_a_fault_and_a_missing_one_is_a_fault() {
+    let fixture = Fixture::new();
+    fixture.write("cases/001-greets/input/new.txt", "new");
+    fixture.remove("cases/003-either-way/cassette.json");
+    let desk = Desk::of(fixture);
+    let outcomes = |strict| {
+        let (result, told) = desk.replay(1, strict);
+        assert!(
+            told.contains(&"001-greets: the cassette is stale: it was made for other input".to_owned()),
+            "{told:?}"
+        );
+        let report = result.expect("a record").report;
+        report.cases.iter().map(|case| case.score.failure_modes().join(",")).collect::<Vec<_>>()
+    };
+    assert_eq!(outcomes(false), ["", "", "cassette_missing"]);
+    assert_eq!(outcomes(true), ["cassette_stale", "", "cassette_missing"]);
+}
+
+#[test]
+fn the_shards_of_a_run_give_the_report_of_the_whole_and_answers_to_other_files_none() {
+    let desk = Desk::new();
+    let whole = desk.replay(1, false).0.expect("a record").report;
+    let sets: Vec<_> = ["1/2", "2/2"]
+        .iter()
+        .map(|shard| {
+            let run = desk.run(desk.describe(Some(shard)), 2);
+            let answers = AnswerSource::Cassettes { source: CassetteSource::Default, strict: false };
+            let mut path = None;
+            let header = AnswerSetHeader::new(run.description.clone(), None);
+            let written = run.write_answer_set(&answers, &desk.path("shards"), header, &mut |event| {
+                if let Event::AnswerSetWritten { path: written } = event {
+                    path = Some((*written).to_owned());
+                }
+            });
+            assert_eq!(written.expect("written").exit(), Exit::Ok);
+            AnswerSet::read(Path::new(&path.expect("it is told"))).expect("an answer set")
+        })
+        .collect();
+    let merged = MergedRun::join(sets).expect("one run");
+    let merge = || {
+        let description = merged.check_bench(merged.run.on_bench(&desk.bench, None)).expect("the same bench");
+        desk.run(description, 2).commit(&AnswerSource::Stored(&merged.answers), &desk.store(), None, &mut |_| {})
+    };
+    assert_eq!(merge().expect("a record").report, whole);
+    desk.fixture.write("cases/002-leaves-alone/input/note.txt", "changed");
+    let error = merge().expect_err("the answer is to other files");
+    assert_eq!(error.exit(), Exit::UsageOrCap);
+    assert!(error.to_string().ends_with("the files of case `002-leaves-alone` differ"), "{error}");
+    assert_eq!(desk.records(), 2, "nothing was chained");
+}
+
+/// A live run of the fixture by an agent that is a line of shell.
+fn live(desk: &Desk, line: &str, cap: f64, resume: Resume, interrupt: &Interrupt) -> Result<LiveOutcome, LiveError> {
+    let flags = AgentFlags { command: Some(line.to_owned()), capture: None };
+    let agent = AgentCommand::new(&Fixture::task_class(), None, &flags, desk.temp.path()).expect("an agent");
+    let cap = Usd::from_dollars(cap).expect("an amount");
+    let request = LiveRequest {
+        agent: &agent,
+        environment: [("PATH".into(), "/usr/bin:/bin".into())].into(),
+        cap,
+        resume,
+        patience: Patience::Fail,
+        record: None,
+        interrupt,
+        scratch: desk.temp.path().to_owned(),
+        // A guard that ends at once: this process outlives its agents.
+        program: "/bin/true".into(),
+        bench_root: desk.fixture.path(".."),
+    };
+    let live = LiveDescription { sut: agent.sut(), cap, per_case: agent.most_per_case() };
+    let run = desk.run(desk.describe(None).answered_by(live), 1);
+    let queue = RunLockQueue::join(&desk.fixture.path(".."), &Fixture::task_class()).expect("a place");
+    let store = desk.path("store");
+    run.conduct(&request, queue, &store, || Ok(open_store(&store)), &mut |_| {})
+}
+
+fn record_of(outcome: LiveOutcome) -> serde_json::Value {
+    let LiveOutcome::Committed(result) = outcome else { panic!("a record") };
+    serde_json::from_slice(&fs::read(&result.0.receipt.path).expect("a record")).expect("JSON")
+}
+
+const ANSWER: &str = r#"echo '{"output":{},"cost_usd":0.25}'"#;
+
+#[test]
+fn a_live_run_records_what_each_agent_was_told_and_charged() {
+    let desk = Desk::new();
+    let record = record_of(live(&desk, ANSWER, 5.0, Resume::Nothing, &Interrupt::new()).expect("a record"));
+    assert_eq!((&record["mode"], &record["report"]["total_cost_usd"]), (&json!("live"), &json!(0.75)));
+    let budgets = &record["budget_usd_set"];
+    assert_eq!(budgets["001-greets"], json!(5.0), "nobody knows yet what a case costs");
+    assert_eq!(budgets["002-leaves-alone"], json!(1.666_666_666), "an even share of the cap");
+    assert_eq!(fs::read_dir(desk.path("store/journals")).expect("a folder").count(), 1, "the lock alone is left");
+}
+
+#[test]
+fn a_cap_leaves_cases_out_and_they_were_told_nothing() {
+    let desk = Desk::new();
+    let record = record_of(live(&desk, ANSWER, 0.25, Resume::Nothing, &Interrupt::new()).expect("a record"));
+    assert_eq!(record["report"]["aborted"], json!(true));
+    assert_eq!(record["budget_usd_set"], json!({"001-greets": 0.25, "002-leaves-alone": null, "003-either-way": null}));
+    let nothing = live(&desk, ANSWER, 0.0, Resume::Nothing, &Interrupt::new()).err().expect("nothing is affordable");
+    assert_eq!((nothing.exit(), nothing.is_resumable()), (Exit::UsageOrCap, false));
+}
+
+#[test]
+fn an_interrupted_run_is_resumed_without_paying_twice() {
+    let desk = Desk::new();
+    let interrupt = Interrupt::new();
+    let paid = desk.path("paid");
+    let line = format!(r#"echo x >> {}; {ANSWER}"#, paid.display());
+    let agents = || fs::read_to_string(&paid).map_or(0, |text| text.lines().count());
+    let nothing = live(&desk, &line, 5.0, Resume::Earlier, &interrupt).err().expect("nothing to resume");
+    assert_eq!(
+        (nothing.exit(), nothing.to_string().as_str()),
+        (Exit::UsageOrCap, "there is no run of `fixture` to resume")
+    );
+    desk.fixture.remove("cases/003-either-way/expected");
+    interrupt.drain_or_stop();
+    let stopped = live(&desk, &line, 5.0, Resume::Nothing, &interrupt).err().expect("interrupted");
+    assert_eq!((stopped.exit(), stopped.is_resumable(), agents()), (Exit::Interrupted, true, 0));
+    let record = record_of(live(&desk, &line, 5.0, Resume::Earlier, &Interrupt::new()).expect("a record"));
+    assert_eq!((&record["report"]["attempted"], agents()), (&json!(2), 2));
+    let over = live(&desk, &line, 5.0, Resume::Earlier, &Interrupt::new()).err().expect("it is over");
+    assert_eq!(over.exit(), Exit::UsageOrCap);
+    assert_eq!(desk.records(), 1);
+}
+
+#[test]
+fn what_was_paid_for_is_not_paid_for_again_and_other_files_are_not_answered() {
+    let desk = Desk::answering(["{}", "{}", "{}"]);
+    let paid = desk.path("paid");
+    // The second answer cannot be scored on this machine, which ends the run when two agents are paid for.
+    let line = format!(
+        r#"echo x >> {0}; if [ $(wc -l < {0}) = 2 ]; then echo '{{"output":{{"say":"no machine"}},"cost_usd":0.25}}'; else {ANSWER}; fi"#,
+        paid.display()
+    );
+    let agents = || fs::read_to_string(&paid).expect("agents ran").lines().count();
+    let failed = live(&desk, &line, 5.0, Resume::Nothing, &Interrupt::new()).err().expect("no machine");
+    assert_eq!((failed.exit(), failed.is_resumable(), agents()), (Exit::HarnessError, true, 2));
+    desk.fixture.write("cases/001-greets/input/new.txt", "new");
+    let changed = live(&desk, &line, 5.0, Resume::Earlier, &Interrupt::new()).err().expect("the bench changed");
+    assert_eq!(changed.exit(), Exit::UsageOrCap);
+    assert!(changed.to_string().contains("case `001-greets` changed"), "{changed}");
+    desk.fixture.remove("cases/001-greets/input/new.txt");
+    let again = live(&desk, &line, 5.0, Resume::Earlier, &Interrupt::new()).err().expect("still no machine");
+    assert_eq!((again.exit(), agents()), (Exit::HarnessError, 2), "what is in the journal is scored, not asked again");
+}
