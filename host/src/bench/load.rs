@@ -54,7 +54,7 @@ impl Advice for LoadBenchError {
 
 fn known_classes(known: &[TaskClassName]) -> String {
     match known {
-        [] => "is none: create one with `eval-host new <slug>`, or name another folder with --bench-root".to_owned(),
+        [] => "is none: name another folder with --bench-root".to_owned(),
         known => {
             let names: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
             format!("{} {}", if known.len() == 1 { "is only" } else { "are" }, names.join(", "))

@@ -68,7 +68,14 @@ pub(super) enum EnvironmentError {
     Sandbox(SandboxError),
 }
 
-impl Advice for EnvironmentError {}
+impl Advice for EnvironmentError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Sandbox(error) => error.hint(),
+            _ => None,
+        }
+    }
+}
 
 /// Where agents' workspaces are made.
 pub(super) fn scratch() -> PathBuf {

@@ -55,9 +55,8 @@ impl Advice for RunError {
             Self::Announce(error) => error.exit(),
             Self::Append(error) => error.exit(),
             Self::Remember(error) => error.exit(),
-            Self::NothingAttempted { .. } | Self::Keep(_) | Self::Runner { .. } | Self::AnswerSet(_) => {
-                Exit::HarnessError
-            }
+            Self::Keep(error) => error.exit(),
+            Self::NothingAttempted { .. } | Self::Runner { .. } | Self::AnswerSet(_) => Exit::HarnessError,
         }
     }
 

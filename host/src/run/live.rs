@@ -93,7 +93,7 @@ pub(crate) enum LiveError {
     NothingLeft { others: Usd, cap: Usd },
     #[error(transparent)]
     Run(RunError),
-    #[error("the run is over, but its journal and lock could not be put away")]
+    #[error("the run is complete, but eval-host could not remove its journal or release its lock")]
     NotPutAway(#[source] LiveRunError),
 }
 
@@ -214,8 +214,9 @@ impl Run<'_> {
 fn put_away(result: Result<Ended, RunError>, live_run: LiveRun<'_>) -> Result<Ended, LiveError> {
     let is_over = result.as_ref().err().is_none_or(RunError::is_over);
     let put_away = if is_over { live_run.committed() } else { live_run.left_unfinished() };
-    put_away.map_err(LiveError::NotPutAway)?;
-    result.map_err(LiveError::Run)
+    // Why a run failed matters more than that its lock could not be put away, which the next run sees for itself.
+    let ended = result.map_err(LiveError::Run)?;
+    put_away.map(|()| ended).map_err(LiveError::NotPutAway)
 }
 
 /// What a person should know of a store before a run continues it.
