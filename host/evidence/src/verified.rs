@@ -12,7 +12,7 @@ use eval_model::utc::UtcMillis;
 use crate::chain::{Heads, Link, StoreId};
 use crate::files::FileError;
 use crate::record::RecordedRun;
-use crate::store::{AnnounceError, Evidence as _, FinishError, OpenStoreError, Receipt, StoreWriter};
+use crate::store::{AnnounceError, Evidence as _, FinishError, OpenStoreError, Receipt, Started, StoreWriter};
 use crate::verify::{
     Checks, FirstUse, LastSeenError, LastSeenFile, Note, State, Verification, VerifyError, verify_store,
 };
@@ -190,6 +190,13 @@ impl VerifiedStore {
         cases: u64,
         shards: &[Digest],
     ) -> Result<Digest, AnnounceRunError> {
+        // A merge that failed after it was announced left a marker, which serves: nothing was paid for in between.
+        let is_the_same =
+            |started: &&Started| started.marker.task_class == *task_class && started.marker.shards == shards;
+        let earlier = self.verification.unfinished.iter().find(is_the_same).filter(|_| !shards.is_empty());
+        if let Some(earlier) = earlier {
+            return Ok(earlier.digest);
+        }
         let marker = self.writer.announce(task_class, started_at, cases, shards).map_err(AnnounceRunError::Write)?;
         // Counted again: another run may have been announced since the store was verified.
         let (markers, _) = self.writer.reader().started().map_err(AnnounceRunError::Read)?;

@@ -29,6 +29,19 @@ pub struct RawLimits {
     pub output_kib: Option<u64>,
 }
 
+impl RawLimits {
+    /// Whether every limit is stated, so that no default fills in for one.
+    pub const fn is_whole(&self) -> bool {
+        let Self { fuel, wall_clock_seconds, memory_mib, scratch_mib, scratch_entries, output_kib } = self;
+        fuel.is_some()
+            && wall_clock_seconds.is_some()
+            && memory_mib.is_some()
+            && scratch_mib.is_some()
+            && scratch_entries.is_some()
+            && output_kib.is_some()
+    }
+}
+
 /// Why a `[limits]` table is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {

@@ -236,6 +236,9 @@ impl AnswerSet {
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
+        if !text.ends_with('\n') {
+            return Err("it is cut off".to_owned());
+        }
         let mut lines = text.split_inclusive('\n');
         let Some(Line::AnswerSet(header)) = lines.next().map(parse_line).transpose()? else {
             return Err("it does not begin as one".to_owned());
@@ -475,7 +478,7 @@ mod tests {
         let path = answer_set(folder.path(), "1/1", &[("001-a", b"a"), ("002-b", b"b")], |_| {});
         let bytes = std::fs::read(path).expect("an answer set");
         AnswerSet::parse(&bytes).expect("it is whole");
-        for length in 0..bytes.len() - 1 {
+        for length in 0..bytes.len() {
             assert!(AnswerSet::parse(&bytes[..length]).is_err(), "{length}");
         }
         for index in (0..bytes.len() - 1).step_by(7) {

@@ -49,7 +49,7 @@ impl Run {
                 (id.clone(), add(read.manifest))
             })
             .collect();
-        let cassette_digest_set = cases.keys().map(|id| (id.clone(), None)).collect();
+        let cassette_digest_set = cases.keys().map(|id| (id.clone(), Some(Digest::of(b"a cassette")))).collect();
         let budget_usd_set = cases.keys().map(|id| (id.clone(), None)).collect();
         let output_digest_set =
             cases.iter().map(|(id, output)| (id.clone(), Some(add(output.clone().into_bytes())))).collect();
@@ -112,6 +112,19 @@ impl Run {
         record.task_class = position.task_class.clone();
         record.seq = position.seq;
         record.prev_hash = position.prev_hash;
+        record
+    }
+
+    /// The record at a place of a live run with the same answers, which this marker announced.
+    pub fn live_at(&self, position: &Position, marker: Digest) -> EvalRunRecord<BenchScore> {
+        let mut record = self.at(position);
+        record.mode = Mode::Live;
+        record.output_kinds = BTreeSet::from([OutputKind::Live]);
+        record.started_marker = Some(marker);
+        record.cassette_digest_set.values_mut().for_each(|digest| *digest = None);
+        record.budget_usd_set.values_mut().for_each(|budget| *budget = Some(1.0));
+        record.report.total_cost_usd = record.report.recorded_cost_usd;
+        record.report.recorded_cost_usd = 0.0;
         record
     }
 }

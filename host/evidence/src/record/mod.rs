@@ -18,6 +18,7 @@ use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName};
 use eval_model::json;
 use eval_model::limits::RawLimits;
+use eval_model::outcome::{HostMode, is_mode_name};
 use eval_model::report::{CaseResult, Report, block_severity_modes};
 use eval_model::score::BenchScore;
 use eval_model::utc::UtcMillis;
@@ -61,6 +62,7 @@ pub struct Sut {
     pub name: String,
     pub version: String,
     /// The BLAKE3 of the command that was run, for a live run.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub command_digest: Option<Digest>,
 }
 
@@ -128,9 +130,11 @@ pub struct EvalRunRecord<S> {
     pub started_at: UtcMillis,
     pub finished_at: UtcMillis,
     /// The BLAKE3 of the marker that announced a live run before its first case.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub started_marker: Option<Digest>,
     pub harness_version: String,
     pub wasmtime_version: String,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub bench_git_commit: Option<GitCommit>,
     pub rubric_digest: Digest,
     pub registration_digest: Digest,
@@ -275,6 +279,12 @@ impl RecordedRun {
         if (self.schema_version, self.schema_minor) != (SCHEMA_VERSION, SCHEMA_MINOR) {
             return contradiction("schema_version", "there is no such version");
         }
+        if !self.limits.is_whole() {
+            return contradiction("limits", "it must state every limit that held");
+        }
+        if !self.block_modes.iter().all(|mode| is_mode_name(mode) && HostMode::of(mode).is_none()) {
+            return contradiction("block_modes", "these are names that a rubric may give a failure");
+        }
         if self.seq == 0 {
             return contradiction("seq", "the first record has number 1");
         }
@@ -409,6 +419,15 @@ mod tests {
         refused(&edited("vuln-remediation", "../vuln"), "is not a task class");
         refused(&edited("001-first", "001_FIRST"), "is not a case id");
         refused(&edited("2026-11-16T09:02:00.000Z", "2026-11-16T10:02:00.000+01:00"), "is not a time in UTC");
+    }
+
+    #[test]
+    fn every_limit_is_stated_and_nothing_that_is_null_is_left_out() {
+        refused(&edited("\"fuel\":1000000000,", ""), "limits contradicts itself: it must state every limit that held");
+        refused(&edited("\"memory_mib\":256", "\"memory_mib\":null"), "limits contradicts itself");
+        refused(&edited("\"started_marker\":null,", ""), "missing field `started_marker`");
+        refused(&edited("[\"cve_still_present\"]", "[\"rubric_trap\"]"), "block_modes contradicts itself");
+        refused(&edited("[\"cve_still_present\"]", "[\"\"]"), "block_modes contradicts itself");
     }
 
     #[test]

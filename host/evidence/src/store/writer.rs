@@ -16,7 +16,7 @@ use super::started::{self, AnnounceError};
 use crate::chain::{Link, Position, hash_of};
 use crate::files::{Dir, FileError, Lock, LockError, Missing, Share};
 use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
-use crate::verify::Finding;
+use crate::verify::{Contradiction, Finding, contradiction};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::score::BenchScore;
@@ -89,6 +89,8 @@ pub enum NotCommitted {
     TooLarge { size: u64 },
     #[error("the record does not survive being read back")]
     Invalid(#[source] ReadRecordError),
+    #[error("the record contradicts itself, and so would every verification of the store: {0}")]
+    Contradiction(Contradiction),
     #[error("the record names an object that was not stored")]
     Object(#[source] ReadObjectError),
     #[error("the objects were not stored")]
@@ -107,9 +109,7 @@ impl Advice for NotCommitted {
             Self::Objects(error) => error.exit(),
             Self::Lock(error) => error.exit(),
             Self::File(error) => error.exit(),
-            Self::Misplaced | Self::Serialise(_) | Self::TooLarge { .. } | Self::Invalid(_) | Self::Object(_) => {
-                Exit::HarnessError
-            }
+            _ => Exit::HarnessError,
         }
     }
 }
@@ -208,6 +208,11 @@ impl StoreWriter {
         let (record, link) = RecordedRun::read(&bytes).map_err(NotCommitted::Invalid)?;
         if link.position != position {
             return Err(NotCommitted::Misplaced);
+        }
+        // Answers may come from a file that somebody edited. What no verification would accept must not be chained, because
+        // no record is ever removed.
+        if let Some(contradiction) = contradiction(&record) {
+            return Err(NotCommitted::Contradiction(contradiction));
         }
         incoming.settle().map_err(NotCommitted::Objects)?;
         for digest in record.named_objects().into_iter().filter(|digest| !incoming.has(*digest)) {

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use crate::record::{Mode, RecordedRun, RecordedScore, ScoreFields};
 use eval_model::contract::{Meter, RawScore};
 use eval_model::ids::CaseId;
+use eval_model::money::is_possible_cost;
 use eval_model::outcome::{HostMode, OutcomeClass};
 use eval_model::report::{CaseResult, exact_mean, lower_bound_95, run_id};
 use eval_model::score::BenchScore;
@@ -24,7 +25,7 @@ pub enum Contradiction {
 }
 
 /// The first contradiction, if there is one.
-pub(super) fn contradiction(record: &RecordedRun) -> Option<Contradiction> {
+pub fn contradiction(record: &RecordedRun) -> Option<Contradiction> {
     let case = |case: &CaseResult<RecordedScore>| {
         let what = impossible(record, case)?;
         Some(Contradiction::Case { case_id: case.case_id.clone(), what })
@@ -41,7 +42,7 @@ fn impossible(record: &RecordedRun, case: &CaseResult<RecordedScore>) -> Option<
         OutcomeClass::Scored => impossible_score(record, score, has_output),
         outcome => impossible_fault(outcome, score, has_output),
     };
-    verdict.or_else(|| impossible_traces(record, case, has_output))
+    verdict.or_else(|| impossible_traces(case, has_output)).or_else(|| impossible_answer(record, case, has_output))
 }
 
 /// A verdict of the rubric: on an output, and such as the host admits.
@@ -80,10 +81,8 @@ fn impossible_fault(outcome: OutcomeClass, score: &ScoreFields, has_output: bool
 }
 
 /// What a case leaves besides its score: a meter that ran forward, and traces of a rubric only where one ran.
-fn impossible_traces(record: &RecordedRun, case: &CaseResult<RecordedScore>, has_output: bool) -> Option<&'static str> {
+fn impossible_traces(case: &CaseResult<RecordedScore>, has_output: bool) -> Option<&'static str> {
     let score = case.score.fields();
-    let was_replayed = record.mode == Mode::Cassette;
-    let budget = record.budget_usd_set.get(&case.case_id).copied().flatten();
     let rubric_left_something =
         case.fuel_used.is_some() || case.peak_memory_bytes.is_some() || case.logs_digest.is_some();
     let lacks_figures = case.fuel_used.is_none() || case.peak_memory_bytes.is_none();
@@ -91,10 +90,30 @@ fn impossible_traces(record: &RecordedRun, case: &CaseResult<RecordedScore>, has
         ("cost less than nothing, or took less time", score.cost_usd < 0.0 || score.duration_seconds < 0.0),
         ("has traces of a rubric, which had no output to run on", rubric_left_something && !has_output),
         ("has no trace of the rubric that scored it", lacks_figures && case.outcome == OutcomeClass::Scored),
-        ("was replayed, and is said to have an estimated cost", case.cost_is_estimate && was_replayed),
-        ("was replayed, and is said to have had an agent with a budget", budget.is_some() && was_replayed),
-        ("had an agent with less than nothing to spend", budget.is_some_and(|budget| budget < 0.0)),
     ];
+    checks.into_iter().find(|(_, is_so)| *is_so).map(|(what, _)| what)
+}
+
+/// Where an answer came from: a cassette in a run of cassettes, an agent that was told its budget in a live one.
+fn impossible_answer(record: &RecordedRun, case: &CaseResult<RecordedScore>, has_output: bool) -> Option<&'static str> {
+    let budget = record.budget_usd_set.get(&case.case_id).copied().flatten();
+    let has_cassette = record.cassette_digest_set.get(&case.case_id).is_some_and(Option::is_some);
+    let mode = case.score.fields().failure_modes.first().and_then(|mode| HostMode::of(mode));
+    let is_of_cassettes = matches!(mode, Some(HostMode::CassetteMissing | HostMode::CassetteStale));
+    let checks = match record.mode {
+        Mode::Cassette => [
+            ("was replayed, and is said to have an estimated cost", case.cost_is_estimate),
+            ("was replayed, and is said to have had an agent with a budget", budget.is_some()),
+            ("has an output, and no cassette that it could be from", has_output && !has_cassette),
+            ("was replayed, and is said to have been left out for its cost", mode == Some(HostMode::SkippedCostCap)),
+        ],
+        Mode::Live => [
+            ("had an agent with an impossible budget", budget.is_some_and(|budget| !is_possible_cost(budget))),
+            ("has an output, and no budget that its agent was told", has_output && budget.is_none()),
+            ("was answered live, and is said to be from a cassette", has_cassette),
+            ("was answered live, and ended for want of a cassette", is_of_cassettes),
+        ],
+    };
     checks.into_iter().find(|(_, is_so)| *is_so).map(|(what, _)| what)
 }
 
@@ -114,6 +133,7 @@ fn wrong_figure(record: &RecordedRun) -> Option<&'static str> {
     let selected = (report.cases.len() + report.load_errors.len()) as u64;
     let selection = &report.selection;
     let checks = [
+        ("started_marker", record.started_marker.is_some() == (record.mode == Mode::Live)),
         ("run_id", record.run_id == run_id(&record.task_class, cases)),
         ("selection", selection.selected == selected && selection.cases_in_bench >= selected),
         ("count of attempted cases", report.attempted == count),
@@ -208,6 +228,18 @@ mod tests {
         record["report"]["aborted"] = json!(outcome == "skipped");
     }
 
+    /// Makes the run a live one, in every part of the record.
+    fn live(record: &mut Value) {
+        record["mode"] = json!("live");
+        record["started_marker"] = json!("0".repeat(64));
+        for case in ["001-first", "002-second"] {
+            record["cassette_digest_set"][case] = Value::Null;
+            record["budget_usd_set"][case] = json!(1.0);
+        }
+        record["report"]["total_cost_usd"] = json!(0.5);
+        record["report"]["recorded_cost_usd"] = json!(0.0);
+    }
+
     #[track_caller]
     fn says(change: impl FnOnce(&mut Value), expected: &str) {
         let found = contradiction(&forged(change)).map(|contradiction| contradiction.to_string());
@@ -227,7 +259,13 @@ mod tests {
             ("harness_fault", "cassette_missing", false),
             ("skipped", "skipped_cost_cap", false),
         ] {
-            assert_eq!(contradiction(&forged(|record| fault(record, outcome, mode, has_output))), None, "{mode}");
+            let change = |record: &mut Value| {
+                if mode == "skipped_cost_cap" {
+                    live(record);
+                }
+                fault(record, outcome, mode, has_output);
+            };
+            assert_eq!(contradiction(&forged(change)), None, "{mode}");
         }
     }
 
@@ -320,6 +358,7 @@ mod tests {
         };
         says(hidden_fault, &figure("block_severity_failure_modes"));
         let hidden_skip = |record: &mut Value| {
+            live(record);
             fault(record, "skipped", "skipped_cost_cap", false);
             record["report"]["aborted"] = json!(false);
         };
@@ -346,18 +385,50 @@ mod tests {
     fn only_a_live_agent_has_a_budget_and_it_is_not_negative() {
         let with_budget = |budget: f64| move |record: &mut Value| record["budget_usd_set"]["001-first"] = json!(budget);
         says(with_budget(0.5), "case `001-first` was replayed, and is said to have had an agent with a budget");
-        let in_debt = |record: &mut Value| {
-            record["mode"] = json!("live");
-            with_budget(-0.5)(record);
+        for impossible in [-0.5, 1e300] {
+            let wrong = |record: &mut Value| {
+                live(record);
+                with_budget(impossible)(record);
+            };
+            says(wrong, "case `001-first` had an agent with an impossible budget");
+        }
+        let untold = |record: &mut Value| {
+            live(record);
+            record["budget_usd_set"]["001-first"] = Value::Null;
         };
-        says(in_debt, "case `001-first` had an agent with less than nothing to spend");
+        says(untold, "case `001-first` has an output, and no budget that its agent was told");
+    }
+
+    #[test]
+    fn an_answer_is_from_a_cassette_or_from_an_agent_as_the_run_was() {
+        says(
+            |record| record["cassette_digest_set"]["001-first"] = Value::Null,
+            "case `001-first` has an output, and no cassette that it could be from",
+        );
+        let skipped = |record: &mut Value| fault(record, "skipped", "skipped_cost_cap", false);
+        says(skipped, "case `001-first` was replayed, and is said to have been left out for its cost");
+        let from_a_cassette = |record: &mut Value| {
+            live(record);
+            record["cassette_digest_set"]["001-first"] = json!("0".repeat(64));
+        };
+        says(from_a_cassette, "case `001-first` was answered live, and is said to be from a cassette");
+        let excused = |record: &mut Value| {
+            live(record);
+            fault(record, "harness_fault", "cassette_missing", false);
+        };
+        says(excused, "case `001-first` was answered live, and ended for want of a cassette");
+        let unannounced = |record: &mut Value| {
+            live(record);
+            record["started_marker"] = Value::Null;
+        };
+        says(unannounced, "its started_marker does not follow from its cases");
     }
 
     #[test]
     fn a_live_run_costs_at_least_what_its_cases_do() {
         let live = |total: f64, recorded: f64| {
             forged(|record| {
-                record["mode"] = json!("live");
+                live(record);
                 record["report"]["total_cost_usd"] = json!(total);
                 record["report"]["recorded_cost_usd"] = json!(recorded);
             })

@@ -12,6 +12,7 @@ mod replay;
 mod walk;
 
 pub use case::{RestoreCaseError, read_manifest};
+pub use figures::{Contradiction, contradiction};
 pub use finding::{Defect, Finding, State};
 pub use last_seen::{FirstUse, LastSeenError, LastSeenFile};
 pub use note::Note;

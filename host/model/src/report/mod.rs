@@ -55,11 +55,15 @@ pub struct CaseResult<S> {
     pub outcome: OutcomeClass,
     pub score: S,
     /// Unknown when no rubric ran, or when the wall clock stopped it.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub fuel_used: Option<u64>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub peak_memory_bytes: Option<u64>,
     /// The object with what the rubric wrote to stdout and stderr, if it wrote anything.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub logs_digest: Option<Digest>,
     /// The object with the end of what a live agent wrote to stderr, if it wrote anything.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub agent_log_digest: Option<Digest>,
     /// What the case cost is not known, and its reservation was charged instead.
     pub cost_is_estimate: bool,

@@ -97,11 +97,10 @@ impl Advice for JournalError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Held { .. } => Some("wait for its end, or name another store with --out".to_owned()),
-            Self::File { .. }
-            | Self::NotAFile { .. }
-            | Self::Malformed { .. }
-            | Self::Line { .. }
-            | Self::Unfinished { .. } => None,
+            Self::Malformed { .. } => {
+                Some("move the journal away to start another run, and keep it: its answers were paid for".to_owned())
+            }
+            _ => None,
         }
     }
 }

@@ -47,11 +47,7 @@ fn whoever_verifies_while_others_append_never_calls_it_tampered() {
         let run = super::Run::new(label);
         let incoming = store.incoming().expect("it takes objects");
         run.keep_objects(&incoming);
-        let build = |position: &_| {
-            let mut record = run.at(position);
-            record.started_marker = Some(marker);
-            record
-        };
+        let build = |position: &_| run.live_at(position, marker);
         store.append(&super::Snapshot::default(), &super::class("a"), &incoming, build).expect("committed");
         let seen = verify_store(store.reader(), checks, &mut |_, _| {}).expect("it can be read");
         last_seen.advance(seen.store_id, seen.heads(), &seen.started_counts()).expect("remembered");
