@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 /// Checks that `text` is one JSON object and that no object in it has a key twice.
@@ -13,6 +14,21 @@ pub fn check_object(text: &str) -> Result<(), serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let object = Unambiguous { object: true }.deserialize(&mut reader);
     object.and_then(|()| reader.end())
+}
+
+/// What a text says of its own version: all that can be asked of a format that is not known.
+#[derive(Debug, Deserialize)]
+pub struct Version {
+    pub schema_version: u64,
+    #[serde(default)]
+    pub schema_minor: u64,
+    #[serde(default)]
+    pub harness_version: String,
+}
+
+/// Reads the version and looks at nothing else, so that a newer format is told apart from a broken one.
+pub fn version(text: &str) -> Option<Version> {
+    serde_json::from_str(text).ok()
 }
 
 #[derive(Clone, Copy)]
@@ -83,6 +99,15 @@ mod tests {
     #[test]
     fn one_object_without_duplicate_keys_is_accepted() {
         check_object(r#" {"a":[1,-2,3.5e7,"x",null,true,{"b":{}}],"b":1} "#).expect("fine");
+    }
+
+    #[test]
+    fn the_version_is_read_whatever_else_there_is_unless_it_is_ambiguous() {
+        let found = version(r#"{"schema_version":2,"new":{}}"#).expect("it has a version");
+        assert_eq!((found.schema_version, found.schema_minor, found.harness_version.as_str()), (2, 0, ""));
+        for text in ["{}", r#"{"schema_version":2,"schema_version":2}"#, r#"{"schema_version":-1}"#, "2"] {
+            assert!(version(text).is_none(), "{text}");
+        }
     }
 
     #[test]

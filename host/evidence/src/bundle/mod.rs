@@ -17,7 +17,9 @@ use archive::{Archive, Entry, write_end, write_entry};
 use crate::chain::{Link, RecordFileName, StoreId};
 use crate::files::{FileError, FileProblem, LockError};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use crate::store::{Evidence, IDENTITY, MOST_OBJECT_BYTES, ReadObjectError, encode_identity, parse_identity};
+use crate::store::{
+    Evidence, IDENTITY, IdentityError, MOST_OBJECT_BYTES, ReadObjectError, encode_identity, parse_identity,
+};
 use crate::verify::{RestoreCaseError, State, Verification, read_manifest};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::Digest;
@@ -103,6 +105,8 @@ pub enum OpenBundleError {
         #[source]
         source: io::Error,
     },
+    #[error("`{}` is of a store of format version {found}: use a newer eval-host", path.display())]
+    Newer { path: PathBuf, found: u64 },
     #[error("`{}` contains `{name}`, which no bundle does, or in another place", path.display())]
     Foreign { path: PathBuf, name: String },
 }
@@ -111,6 +115,7 @@ impl Advice for OpenBundleError {
     fn exit(&self) -> Exit {
         match self {
             Self::Archive(error) => error.exit(),
+            Self::Newer { .. } => Exit::HarnessError,
             Self::NoIdentity { .. } | Self::Identity { .. } | Self::Foreign { .. } => Exit::EvidenceBroken,
         }
     }
@@ -120,7 +125,7 @@ impl OpenBundleError {
     /// What it says about the evidence.
     pub fn state(&self) -> State {
         match self {
-            Self::Archive(ArchiveError::Open(_) | ArchiveError::Io(_)) => State::Unverifiable,
+            Self::Archive(ArchiveError::Open(_) | ArchiveError::Io(_)) | Self::Newer { .. } => State::Unverifiable,
             _ => State::Tampered,
         }
     }
@@ -141,8 +146,10 @@ impl Bundle {
         let no_identity = || OpenBundleError::NoIdentity { path: path.to_owned() };
         let identity = archive.next_entry()?.filter(|(name, _)| name == IDENTITY).ok_or_else(no_identity)?.1;
         let bytes = archive.read(identity, MOST_RECORD_BYTES).map_err(ArchiveError::Io)?;
-        let id =
-            parse_identity(&bytes).map_err(|source| OpenBundleError::Identity { path: path.to_owned(), source })?;
+        let id = parse_identity(&bytes).map_err(|error| match error {
+            IdentityError::Newer { found } => OpenBundleError::Newer { path: path.to_owned(), found },
+            IdentityError::Malformed(source) => OpenBundleError::Identity { path: path.to_owned(), source },
+        })?;
         let mut index = Index::default();
         while let Some((name, entry)) = archive.next_entry()? {
             if !index.add(&name, entry) {
@@ -284,6 +291,23 @@ mod tests {
             };
             assert!(state >= State::Unverifiable, "byte {index}: {state}");
         }
+    }
+
+    #[test]
+    fn a_bundle_of_a_newer_version_is_unverifiable_and_not_tampered() {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let path = temp.path().join("record.tar");
+        let with = |identity: &[u8]| {
+            let mut bytes = Vec::new();
+            write_entry(&mut bytes, IDENTITY, identity).expect("written");
+            write_end(&mut bytes).expect("written");
+            fs::write(&path, bytes).expect("written");
+            Bundle::open(&path).expect_err("refused")
+        };
+        let newer = with(b"{\"schema_version\":2,\"region\":\"north\"}\n");
+        assert_eq!(newer.state(), State::Unverifiable, "{newer}");
+        assert!(newer.to_string().ends_with("is of a store of format version 2: use a newer eval-host"), "{newer}");
+        assert_eq!(with(b"{\"schema_version\":1,\"region\":\"north\"}\n").state(), State::Tampered);
     }
 
     #[test]

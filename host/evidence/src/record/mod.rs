@@ -294,18 +294,10 @@ impl RecordedRun {
     }
 }
 
-/// Whether a text says that it is of a newer version: all that can be asked of a format that is not known.
+/// Whether a text says that it is of a newer version.
 fn newer(text: &str) -> Option<ReadRecordError> {
-    #[derive(Deserialize)]
-    struct Versioned {
-        schema_version: u64,
-        #[serde(default)]
-        schema_minor: u64,
-        #[serde(default)]
-        harness_version: String,
-    }
-    let Versioned { schema_version: version, schema_minor: minor, harness_version: written_by } =
-        serde_json::from_str(text).ok()?;
+    let json::Version { schema_version: version, schema_minor: minor, harness_version: written_by } =
+        json::version(text)?;
     let known = (u64::from(SCHEMA_VERSION), u64::from(SCHEMA_MINOR));
     ((version, minor) > known).then_some(ReadRecordError::Newer { version, minor, written_by })
 }

@@ -50,7 +50,7 @@ pub enum OpenStoreError {
         source: io::Error,
     },
     #[error("`{}` has format version {found}, and this program knows up to {IDENTITY_VERSION}: use a newer eval-host", path.display())]
-    Newer { path: PathBuf, found: u32 },
+    Newer { path: PathBuf, found: u64 },
     #[error("no random number for the new store's id")]
     Random(#[source] getrandom::Error),
     #[error(transparent)]
@@ -161,28 +161,35 @@ fn network_kind(magic: fs::FsWord) -> Option<&'static str> {
 /// The id that a store has given itself, if it has.
 pub(super) fn read_identity(root: &Dir) -> Result<Option<StoreId>, OpenStoreError> {
     let Some(bytes) = root.read_if_any(IDENTITY, MOST_IDENTITY_BYTES)? else { return Ok(None) };
-    let path = root.path().join(IDENTITY);
-    let identity = decode_identity(&bytes).map_err(|source| OpenStoreError::Identity { path: path.clone(), source })?;
-    if identity.schema_version > IDENTITY_VERSION {
-        return Err(OpenStoreError::Newer { path, found: identity.schema_version });
-    }
-    Ok(Some(identity.store_id))
+    let path = || root.path().join(IDENTITY);
+    parse_identity(&bytes).map(Some).map_err(|error| match error {
+        IdentityError::Newer { found } => OpenStoreError::Newer { path: path(), found },
+        IdentityError::Malformed(source) => OpenStoreError::Identity { path: path(), source },
+    })
 }
 
-fn decode_identity(bytes: &[u8]) -> Result<Identity, io::Error> {
-    let text = str::from_utf8(bytes).map_err(io::Error::other)?;
-    json::check_object(text)?;
-    let identity: Identity = serde_json::from_str(text)?;
-    // The file has one spelling, so that no bit of it can change unnoticed.
-    if identity_bytes(&identity)? == bytes { Ok(identity) } else { Err(io::Error::other("it was edited")) }
+/// Why bytes do not say which store they are of.
+#[derive(Debug)]
+pub enum IdentityError {
+    Newer { found: u64 },
+    Malformed(io::Error),
 }
 
 /// The store id in the bytes of an identity.
-pub fn parse_identity(bytes: &[u8]) -> Result<StoreId, io::Error> {
-    match decode_identity(bytes)? {
-        Identity { schema_version: IDENTITY_VERSION, store_id } => Ok(store_id),
-        Identity { .. } => Err(io::Error::other("it is of another version: use a newer eval-host")),
+pub fn parse_identity(bytes: &[u8]) -> Result<StoreId, IdentityError> {
+    let newer = |version: &json::Version| version.schema_version > u64::from(IDENTITY_VERSION);
+    match str::from_utf8(bytes).ok().and_then(json::version).filter(newer) {
+        Some(version) => Err(IdentityError::Newer { found: version.schema_version }),
+        None => decode_identity(bytes).map_err(IdentityError::Malformed),
     }
+}
+
+fn decode_identity(bytes: &[u8]) -> Result<StoreId, io::Error> {
+    let text = str::from_utf8(bytes).map_err(io::Error::other)?;
+    json::check_object(text)?;
+    let Identity { store_id, .. } = serde_json::from_str(text)?;
+    // The file has one spelling, so that no bit of it can change unnoticed.
+    if encode_identity(store_id)? == bytes { Ok(store_id) } else { Err(io::Error::other("it was edited")) }
 }
 
 /// The bytes of a store's identity.
@@ -242,15 +249,31 @@ mod tests {
 
     #[test]
     fn every_bit_of_the_identity_counts() {
-        let identity = Identity { schema_version: 1, store_id: StoreId::from_bytes([9; 16]) };
-        let bytes = identity_bytes(&identity).expect("it serialises");
-        assert_eq!(decode_identity(&bytes).expect("it parses").store_id, identity.store_id);
+        let id = StoreId::from_bytes([9; 16]);
+        let bytes = encode_identity(id).expect("it serialises");
+        assert_eq!(parse_identity(&bytes).expect("it parses"), id);
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            let same = decode_identity(&flipped)
-                .is_ok_and(|other| other.store_id == identity.store_id && other.schema_version == 1);
-            assert!(!same, "bit {bit}");
+            assert!(!parse_identity(&flipped).is_ok_and(|other| other == id), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_store_of_a_newer_version_is_unverifiable_and_not_tampered() {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let root = open_root(temp.path(), Missing::Fail).expect("opened");
+        let with = |text: &str| {
+            std::fs::write(temp.path().join(IDENTITY), text).expect("written");
+            read_identity(&root).expect_err(text)
+        };
+        let newer = with("{\"schema_version\":2,\"store_id\":7,\"region\":\"north\"}\n");
+        assert_eq!(newer.state(), State::Unverifiable, "{newer}");
+        assert!(
+            newer.to_string().ends_with("has format version 2, and this program knows up to 1: use a newer eval-host")
+        );
+        for text in ["{\"schema_version\":1,\"region\":\"north\"}\n", "{\"schema_version\":2,\"schema_version\":2}\n"] {
+            assert_eq!(with(text).state(), State::Tampered, "{text}");
         }
     }
 }

@@ -61,7 +61,7 @@ pub enum ReadMarkerError {
     #[error("it belongs to the store `{found}`")]
     ForeignStore { found: StoreId },
     #[error("it has format version {found}, and this program reads up to {SCHEMA_VERSION}: use a newer eval-host")]
-    Newer { found: u32 },
+    Newer { found: u64, digest: Digest },
     #[error("it does not read as a marker")]
     Malformed(#[source] serde_json::Error),
     #[error("it is not UTF-8 text")]
@@ -117,15 +117,17 @@ pub(super) fn names(started: &Dir) -> Result<Vec<std::ffi::OsString>, FileError>
 pub(super) fn read(started: &Dir, store_id: StoreId, name: &std::ffi::OsStr) -> Result<Started, ReadMarkerError> {
     let bytes = started.read(name, MOST_MARKER_BYTES)?;
     let text = str::from_utf8(&bytes).map_err(|_| ReadMarkerError::Text)?;
+    let digest = Digest::of(&bytes);
+    if let Some(json::Version { schema_version: found, .. }) = json::version(text)
+        && found > u64::from(SCHEMA_VERSION)
+    {
+        return Err(ReadMarkerError::Newer { found, digest });
+    }
     let marker: StartedMarker =
         json::check_object(text).and_then(|()| serde_json::from_str(text)).map_err(ReadMarkerError::Malformed)?;
-    if marker.schema_version > SCHEMA_VERSION {
-        return Err(ReadMarkerError::Newer { found: marker.schema_version });
-    }
     if marker.store_id != store_id {
         return Err(ReadMarkerError::ForeignStore { found: marker.store_id });
     }
-    let digest = Digest::of(&bytes);
     let expected = file_name(&marker, digest);
     if name.to_str() == Some(expected.as_str()) {
         Ok(Started { digest, marker })

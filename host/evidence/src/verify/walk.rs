@@ -10,7 +10,7 @@ use super::note::Note;
 use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, Position, StoreId};
 use crate::files::{FileError, LockError};
-use crate::store::{Evidence, Seen, Snapshot, Started, StoreReader, scan};
+use crate::store::{Evidence, ReadMarkerError, Seen, Snapshot, Started, StoreReader, scan};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::utc::UtcMillis;
@@ -266,7 +266,8 @@ impl Verification {
                 named.extend(started.marker.shards.iter().map(|shard| (*shard, place.clone())));
             }
         }
-        let there: BTreeSet<_> = markers.iter().map(|started| started.digest).collect();
+        let newer = self.newer_markers();
+        let there: BTreeSet<_> = markers.iter().map(|started| started.digest).chain(newer).collect();
         for started in markers {
             self.classes.entry(started.marker.task_class.clone()).or_default().started += 1;
             if !named.contains_key(&started.digest) {
@@ -285,13 +286,25 @@ impl Verification {
         self.add(findings);
     }
 
+    /// Markers that are there, and that only a newer program can read.
+    fn newer_markers(&self) -> impl Iterator<Item = Digest> {
+        self.findings.iter().filter_map(|finding| match &finding.defect {
+            Defect::Marker(ReadMarkerError::Newer { digest, .. }) => Some(*digest),
+            _ => None,
+        })
+    }
+
     fn compare_with_last_seen(&mut self, checks: Checks<'_>, memory: Memory) {
         let started = self.started_counts();
         if memory == Memory::None {
             let is_kept = checks.last_seen.is_some();
             self.notes.push(if is_kept { Note::NotSeenBefore } else { Note::NothingRemembered });
         }
-        let defects = match memory {
+        // A marker that only a newer program can read is not gone, and nobody can tell of which class it is.
+        let newer = u64::try_from(self.newer_markers().count()).unwrap_or(u64::MAX);
+        let is_there =
+            |defect: &_| matches!(defect, LastSeenDefect::MarkersGone { seen, found } if seen - found <= newer);
+        let mut defects = match memory {
             Memory::Seen(seen) => {
                 seen.compare(self.store_id, self.heads(), &started, &|class, seq| self.hash_at(class, seq))
             }
@@ -299,6 +312,7 @@ impl Verification {
             Memory::None if checks.first_use == FirstUse::Refuse => vec![(None, None, LastSeenDefect::NeverSeen)],
             Memory::None => Vec::new(),
         };
+        defects.retain(|(_, _, defect)| !is_there(defect));
         self.add(defects.into_iter().map(|(task_class, seq, defect)| Finding {
             task_class,
             seq,
