@@ -90,7 +90,7 @@ pub enum SandboxError {
 impl Advice for SandboxError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Cache(error) => error.hint(),
+            Self::Cache(_) => None,
             Self::Engine(_) | Self::Ticker(_) => {
                 Some("the machine may lack memory or threads; see its limits with `ulimit -a`".to_owned())
             }

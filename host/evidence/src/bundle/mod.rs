@@ -111,16 +111,6 @@ pub enum OpenBundleError {
     Foreign { path: PathBuf, name: String },
 }
 
-impl Advice for OpenBundleError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Archive(error) => error.exit(),
-            Self::Newer { .. } => Exit::HarnessError,
-            Self::NoIdentity { .. } | Self::Identity { .. } | Self::Foreign { .. } => Exit::EvidenceBroken,
-        }
-    }
-}
-
 impl OpenBundleError {
     /// What it says about the evidence.
     pub fn state(&self) -> State {

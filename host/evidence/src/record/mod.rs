@@ -14,7 +14,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::chain::{Link, Position, StoreId, hash_of};
-use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName};
 use eval_model::json;
 use eval_model::limits::RawLimits;
@@ -205,15 +204,6 @@ pub enum ReadRecordError {
     Malformed(#[source] serde_json::Error),
     #[error("its {field} contradicts itself: {why}")]
     Contradiction { field: &'static str, why: &'static str },
-}
-
-impl Advice for ReadRecordError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Newer { .. } => Exit::HarnessError,
-            Self::Text | Self::Malformed(_) | Self::Contradiction { .. } => Exit::EvidenceBroken,
-        }
-    }
 }
 
 impl<S> EvalRunRecord<S> {

@@ -71,16 +71,7 @@ impl Advice for OpenStoreError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Missing { .. } => Some("name the store with --out".to_owned()),
-            Self::Lock(error) => error.hint(),
-            Self::File(error) => error.hint(),
-            Self::NotADirectory { .. }
-            | Self::ForeignOwner { .. }
-            | Self::Writable { .. }
-            | Self::NetworkFilesystem { .. }
-            | Self::NoIdentity { .. }
-            | Self::Identity { .. }
-            | Self::Newer { .. }
-            | Self::Random(_) => None,
+            _ => None,
         }
     }
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::reader::{DRAFT_PREFIX, is_ignored};
 use crate::chain::StoreId;
 use crate::files::{Dir, FileError};
-use eval_model::advice::Advice;
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::json;
 use eval_model::utc::UtcMillis;
@@ -50,8 +49,6 @@ pub enum AnnounceError {
     #[error(transparent)]
     File(#[from] FileError),
 }
-
-impl Advice for AnnounceError {}
 
 /// Why a file is not a marker of this store.
 #[derive(Debug, thiserror::Error)]

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::State;
 use crate::chain::{Head, Heads, StoreId};
 use crate::files::{Dir, FileError, FileProblem, LockError, Missing, Share};
-use eval_model::advice::{Advice, Exit};
+use eval_model::advice::Advice;
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::json;
 
@@ -101,20 +101,10 @@ pub enum LastSeenError {
 }
 
 impl Advice for LastSeenError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Conflict { .. } => Exit::EvidenceBroken,
-            Self::Serialise(_) => Exit::HarnessError,
-            Self::Lock(error) => error.exit(),
-            Self::File(error) => error.exit(),
-        }
-    }
-
     fn hint(&self) -> Option<String> {
         match self {
             Self::File(_) => Some("name a writable folder with XDG_STATE_HOME".to_owned()),
-            Self::Lock(error) => error.hint(),
-            Self::Conflict { .. } | Self::Serialise(_) => None,
+            _ => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, Position, StoreId};
 use crate::files::{FileError, LockError};
 use crate::store::{Evidence, ReadMarkerError, Seen, Snapshot, Started, StoreReader, scan};
-use eval_model::advice::{Advice, Exit};
+use eval_model::advice::Advice;
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::utc::UtcMillis;
 
@@ -53,19 +53,10 @@ pub enum VerifyError {
 }
 
 impl Advice for VerifyError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Lock(error) => error.exit(),
-            Self::File(error) => error.exit(),
-            Self::LastSeen(error) => error.exit(),
-        }
-    }
-
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Lock(error) => error.hint(),
-            Self::File(error) => error.hint(),
             Self::LastSeen(error) => error.hint(),
+            _ => None,
         }
     }
 }
