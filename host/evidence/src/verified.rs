@@ -95,7 +95,7 @@ impl Advice for OpenVerifiedError {
     fn exit(&self) -> Exit {
         match self {
             Self::Broken { .. } => Exit::EvidenceBroken,
-            Self::Open { .. } | Self::Finish { .. } | Self::Verify { .. } => Exit::HarnessError,
+            _ => Exit::HarnessError,
         }
     }
 
@@ -104,7 +104,7 @@ impl Advice for OpenVerifiedError {
             Self::Broken { .. } => {
                 Some("keep the store as it is for whoever investigates; start another with --out".to_owned())
             }
-            Self::Open { .. } | Self::Finish { .. } | Self::Verify { .. } => None,
+            _ => None,
         }
     }
 }
@@ -125,16 +125,16 @@ pub enum AnnounceRunError {
 impl Advice for AnnounceRunError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Write(_) | Self::Read(_) => Exit::HarnessError,
             Self::Remember(error) => error.exit(),
             Self::ShardGone { .. } => Exit::EvidenceBroken,
+            _ => Exit::HarnessError,
         }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
             Self::ShardGone { .. } => Some("`eval-host verify` says what is wrong".to_owned()),
-            Self::Write(_) | Self::Read(_) | Self::Remember(_) => None,
+            _ => None,
         }
     }
 }

@@ -91,9 +91,7 @@ impl Advice for SandboxError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Cache(_) => None,
-            Self::Engine(_) | Self::Ticker(_) => {
-                Some("the machine may lack memory or threads; see its limits with `ulimit -a`".to_owned())
-            }
+            _ => Some("the machine may lack memory or threads; see its limits with `ulimit -a`".to_owned()),
         }
     }
 }

@@ -40,8 +40,8 @@ pub enum KeyError {
 impl Advice for KeyError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Name | Self::Shape | Self::Id | Self::Key => Exit::UsageOrCap,
             Self::Random => Exit::HarnessError,
+            _ => Exit::UsageOrCap,
         }
     }
 }
@@ -59,9 +59,7 @@ pub enum NoteError {
 
 impl Advice for NoteError {
     fn exit(&self) -> Exit {
-        match self {
-            Self::Malformed(_) | Self::BadSignature(_) | Self::Unsigned => Exit::EvidenceBroken,
-        }
+        Exit::EvidenceBroken
     }
 }
 

@@ -44,11 +44,10 @@ pub enum ExportError {
 impl Advice for ExportError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Write(_) | Self::Identity(_) => Exit::HarnessError,
-            Self::Record(error) => error.exit(),
             Self::Changed => Exit::EvidenceBroken,
             Self::Object(error) => error.exit(),
             Self::Case(error) => error.exit(),
+            _ => Exit::HarnessError,
         }
     }
 }

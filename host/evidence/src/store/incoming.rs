@@ -34,9 +34,7 @@ impl Advice for KeepObjectError {
     fn exit(&self) -> Exit {
         match self {
             Self::Existing(error) => error.exit(),
-            Self::Random(_) => Exit::HarnessError,
-            Self::Lock(error) => error.exit(),
-            Self::File(error) => error.exit(),
+            _ => Exit::HarnessError,
         }
     }
 }

@@ -64,7 +64,7 @@ impl Advice for OpenStoreError {
     fn exit(&self) -> Exit {
         match self.state() {
             State::Tampered => Exit::EvidenceBroken,
-            State::Ok | State::Incomplete | State::Unverifiable => Exit::HarnessError,
+            _ => Exit::HarnessError,
         }
     }
 

@@ -103,13 +103,8 @@ impl Advice for NotCommitted {
     fn exit(&self) -> Exit {
         match self {
             Self::Broken(_) | Self::HeadChanged => Exit::EvidenceBroken,
-            Self::Head(error) => error.exit(),
             Self::Objects(error) => error.exit(),
-            Self::Lock(error) => error.exit(),
-            Self::File(error) => error.exit(),
-            Self::Misplaced | Self::Serialise(_) | Self::TooLarge { .. } | Self::Invalid(_) | Self::Object(_) => {
-                Exit::HarnessError
-            }
+            _ => Exit::HarnessError,
         }
     }
 }

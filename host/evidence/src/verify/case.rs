@@ -28,7 +28,7 @@ impl Advice for RestoreCaseError {
     fn exit(&self) -> Exit {
         match self {
             Self::Object(error) => error.exit(),
-            Self::Manifest { .. } | Self::Dialect { .. } => Exit::EvidenceBroken,
+            _ => Exit::EvidenceBroken,
         }
     }
 }
