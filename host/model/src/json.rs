@@ -6,14 +6,25 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 
 /// Checks that `text` is one JSON object and that no object in it has a key twice.
 pub fn check_object(text: &str) -> Result<(), serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let object = Unambiguous { object: true }.deserialize(&mut reader);
     object.and_then(|()| reader.end())
+}
+
+/// One line of JSON. Only a map whose keys are no text would not serialise, and nothing that is written has one.
+#[expect(
+    clippy::expect_used,
+    reason = "only a map whose keys are no text would not serialise, and no type here has one"
+)]
+pub fn line(value: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec(value).expect("its keys are text");
+    bytes.push(b'\n');
+    bytes
 }
 
 /// What a text says of its own version: all that can be asked of a format that is not known.

@@ -29,8 +29,6 @@ use eval_model::ids::Digest;
 pub enum ExportError {
     #[error("the bundle cannot be written")]
     Write(#[source] io::Error),
-    #[error("the store's identity does not serialise")]
-    Identity(#[source] serde_json::Error),
     #[error("a record cannot be read any more")]
     Record(#[source] FileError),
     #[error("the record is not the one that was verified; run the command again")]
@@ -59,8 +57,7 @@ pub fn export(
     link: &Link,
     out: &mut dyn Write,
 ) -> Result<(), ExportError> {
-    let identity = encode_identity(evidence.id()).map_err(ExportError::Identity)?;
-    write_entry(out, IDENTITY, &identity).map_err(ExportError::Write)?;
+    write_entry(out, IDENTITY, &encode_identity(evidence.id())).map_err(ExportError::Write)?;
     let first = (link.position.task_class.clone(), 0);
     let last = (link.position.task_class.clone(), link.position.seq);
     let mut names: Vec<_> = verification.links.range(first..=last).map(|(_, link)| link.file_name()).collect();

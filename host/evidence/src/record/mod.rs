@@ -227,10 +227,8 @@ impl<S> EvalRunRecord<S> {
 
 impl EvalRunRecord<BenchScore> {
     /// The bytes that are hashed and stored, made once.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let mut bytes = serde_json::to_vec(self)?;
-        bytes.push(b'\n');
-        Ok(bytes)
+    pub fn to_bytes(&self) -> Vec<u8> {
+        json::line(self)
     }
 }
 
@@ -303,7 +301,7 @@ mod tests {
     fn bytes() -> Vec<u8> {
         let task_class = "vuln-remediation".parse().expect("a task class");
         let position = Heads::default().next(StoreId::from_bytes([7; 16]), &task_class);
-        fixture::Run::new(2).at(&position).to_bytes().expect("it serialises")
+        fixture::Run::new(2).at(&position).to_bytes()
     }
 
     /// The record with one text in it replaced.

@@ -180,18 +180,12 @@ fn decode_identity(bytes: &[u8]) -> Result<StoreId, io::Error> {
     json::check_object(text)?;
     let Identity { store_id, .. } = serde_json::from_str(text)?;
     // The file has one spelling, so that no bit of it can change unnoticed.
-    if encode_identity(store_id)? == bytes { Ok(store_id) } else { Err(io::Error::other("it was edited")) }
+    if encode_identity(store_id) == bytes { Ok(store_id) } else { Err(io::Error::other("it was edited")) }
 }
 
 /// The bytes of a store's identity.
-pub fn encode_identity(store_id: StoreId) -> Result<Vec<u8>, serde_json::Error> {
-    identity_bytes(&Identity { schema_version: IDENTITY_VERSION, store_id })
-}
-
-fn identity_bytes(identity: &Identity) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = serde_json::to_vec(identity)?;
-    bytes.push(b'\n');
-    Ok(bytes)
+pub fn encode_identity(store_id: StoreId) -> Vec<u8> {
+    json::line(&Identity { schema_version: IDENTITY_VERSION, store_id })
 }
 
 /// Makes sure that a store has an identity, which is drawn now if the store is new.
@@ -217,10 +211,7 @@ fn begin(root: &Dir) -> Result<(), OpenStoreError> {
     }
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(OpenStoreError::Random)?;
-    let identity = Identity { schema_version: IDENTITY_VERSION, store_id: StoreId::from_bytes(id) };
-    let path = root.path().join(IDENTITY);
-    let bytes = identity_bytes(&identity).map_err(|error| OpenStoreError::Identity { path, source: error.into() })?;
-    root.write_draft(IDENTITY_DRAFT, &bytes)?;
+    root.write_draft(IDENTITY_DRAFT, &encode_identity(StoreId::from_bytes(id)))?;
     root.rename_new(IDENTITY_DRAFT, root, IDENTITY)?;
     // The directories above the store may be as new as it is, and a crash must not take them away from under its records.
     Ok(root.sync_filesystem()?)
@@ -241,7 +232,7 @@ mod tests {
     #[test]
     fn every_bit_of_the_identity_counts() {
         let id = StoreId::from_bytes([9; 16]);
-        let bytes = encode_identity(id).expect("it serialises");
+        let bytes = encode_identity(id);
         assert_eq!(parse_identity(&bytes).expect("it parses"), id);
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();

@@ -44,8 +44,6 @@ pub struct Started {
 pub enum AnnounceError {
     #[error("no random number for the marker of a run")]
     Random(#[source] getrandom::Error),
-    #[error("the marker of a run does not serialise")]
-    Serialise(#[source] serde_json::Error),
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -87,8 +85,7 @@ pub(super) fn announce(
         number: format!("{:016x}", u64::from_be_bytes(number)),
         shards: shards.to_vec(),
     };
-    let mut bytes = serde_json::to_vec(&marker).map_err(AnnounceError::Serialise)?;
-    bytes.push(b'\n');
+    let bytes = json::line(&marker);
     let digest = Digest::of(&bytes);
     let name = file_name(&marker, digest);
     let draft = format!("{DRAFT_PREFIX}{name}");

@@ -92,8 +92,6 @@ pub enum LastSeenError {
         "the last-seen head of this store moved elsewhere meanwhile: record {seq} of `{task_class}` is `{there}` and not `{here}`"
     )]
     Conflict { task_class: TaskClassName, seq: u64, here: RecordHash, there: RecordHash },
-    #[error("the last-seen head does not serialise")]
-    Serialise(#[source] serde_json::Error),
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
@@ -168,8 +166,7 @@ impl LastSeenFile {
         if memory == Memory::Seen(next.clone()) {
             return Ok(());
         }
-        let bytes = encode(&next).map_err(LastSeenError::Serialise)?;
-        Ok(self.dir.replace(&self.name, &bytes)?)
+        Ok(self.dir.replace(&self.name, &encode(&next))?)
     }
 }
 
@@ -256,12 +253,11 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// One line of JSON, and one with its BLAKE3, so that no bit of it can change unnoticed.
-fn encode(seen: &LastSeen) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = serde_json::to_vec(seen)?;
-    bytes.push(b'\n');
+fn encode(seen: &LastSeen) -> Vec<u8> {
+    let mut bytes = json::line(seen);
     let check = Digest::of(&bytes);
     bytes.extend_from_slice(format!("{check}\n").as_bytes());
-    Ok(bytes)
+    bytes
 }
 
 fn decode(bytes: &[u8]) -> Option<LastSeen> {
