@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 /// Checks that `text` is one JSON object and that no object in it has a key twice.
@@ -17,10 +17,6 @@ pub fn check_object(text: &str) -> Result<(), serde_json::Error> {
 }
 
 /// One line of JSON. Only a map whose keys are no text would not serialise, and nothing that is written has one.
-#[expect(
-    clippy::expect_used,
-    reason = "only a map whose keys are no text would not serialise, and no type here has one"
-)]
 pub fn line(value: &impl Serialize) -> Vec<u8> {
     let mut bytes = serde_json::to_vec(value).expect("its keys are text");
     bytes.push(b'\n');
@@ -40,6 +36,12 @@ pub struct Version {
 /// Reads the version and looks at nothing else, so that a newer format is told apart from a broken one.
 pub fn version(text: &str) -> Option<Version> {
     serde_json::from_str(text).ok()
+}
+
+/// Reads `text` as one unambiguous object of the type `T`.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    check_object(text)?;
+    serde_json::from_str(text)
 }
 
 #[derive(Clone, Copy)]

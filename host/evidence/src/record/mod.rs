@@ -237,7 +237,7 @@ impl RecordedRun {
     pub fn read(bytes: &[u8]) -> Result<(Self, Link), ReadRecordError> {
         let text = str::from_utf8(bytes).map_err(|_| ReadRecordError::Text)?;
         // A map keeps the last of two equal keys without a word, so they are looked for before.
-        let parsed = json::check_object(text).and_then(|()| serde_json::from_str::<Self>(text));
+        let parsed = json::parse::<Self>(text);
         let record = match (newer(text), parsed) {
             (Some(newer), _) => return Err(newer),
             (None, Ok(record)) => record,

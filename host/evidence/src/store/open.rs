@@ -177,8 +177,7 @@ pub fn parse_identity(bytes: &[u8]) -> Result<StoreId, IdentityError> {
 
 fn decode_identity(bytes: &[u8]) -> Result<StoreId, io::Error> {
     let text = str::from_utf8(bytes).map_err(io::Error::other)?;
-    json::check_object(text)?;
-    let Identity { store_id, .. } = serde_json::from_str(text)?;
+    let Identity { store_id, .. } = json::parse(text)?;
     // The file has one spelling, so that no bit of it can change unnoticed.
     if encode_identity(store_id) == bytes { Ok(store_id) } else { Err(io::Error::other("it was edited")) }
 }

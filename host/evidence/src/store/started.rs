@@ -117,8 +117,7 @@ pub(super) fn read(started: &Dir, store_id: StoreId, name: &std::ffi::OsStr) -> 
     {
         return Err(ReadMarkerError::Newer { found, digest });
     }
-    let marker: StartedMarker =
-        json::check_object(text).and_then(|()| serde_json::from_str(text)).map_err(ReadMarkerError::Malformed)?;
+    let marker: StartedMarker = json::parse(text).map_err(ReadMarkerError::Malformed)?;
     if marker.store_id != store_id {
         return Err(ReadMarkerError::ForeignStore { found: marker.store_id });
     }
