@@ -128,8 +128,8 @@ impl StoreReader {
             match started::read(started, self.id, &name) {
                 Ok(marker) => markers.push(marker),
                 Err(error) => {
-                    let file = Some(format!("{}/{}", open::STARTED, printable(&name)));
-                    findings.push(Finding { task_class: None, seq: None, file, defect: Defect::Marker(error) });
+                    let file = format!("{}/{}", open::STARTED, printable(&name));
+                    findings.push(Finding::of_file(file, Defect::Marker(error)));
                 }
             }
         }
@@ -216,7 +216,7 @@ impl Reading {
 
     fn report(&mut self, claimed: Option<(TaskClassName, u64)>, name: &str, defect: Defect) {
         let (task_class, seq) = claimed.unzip();
-        self.findings.push(Finding { task_class, seq, file: Some(format!("runs/{name}")), defect });
+        self.findings.push(Finding { task_class, seq, ..Finding::of_file(format!("runs/{name}"), defect) });
     }
 
     fn finish(mut self, id: StoreId, known: &Snapshot, names: BTreeSet<String>) -> Scan {

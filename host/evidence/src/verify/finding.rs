@@ -166,22 +166,34 @@ impl From<FinishedDraft> for Finding {
             }
             DraftEnd::SetAside(kept) => Defect::DraftSetAside { kept },
         };
-        Self { task_class: None, seq: None, file: Some(format!("runs/{}", finished.draft)), defect }
+        Self::of_file(format!("runs/{}", finished.draft), defect)
     }
 }
 
 impl From<Broken> for Finding {
     fn from(broken: Broken) -> Self {
-        Self {
-            task_class: Some(broken.task_class),
-            seq: Some(broken.seq),
-            file: broken.file.map(|file| format!("runs/{file}")),
-            defect: Defect::Chain(broken.what),
-        }
+        let file = broken.file.map(|file| format!("runs/{file}"));
+        Self { file, ..Self::of_class(Some(broken.task_class), Some(broken.seq), Defect::Chain(broken.what)) }
     }
 }
 
 impl Finding {
+    /// About the record at a place.
+    pub fn at(link: &Link, defect: Defect) -> Self {
+        let (task_class, seq) = (link.position.task_class.clone(), link.position.seq);
+        Self { task_class: Some(task_class), seq: Some(seq), file: Some(format!("runs/{}", link.file_name())), defect }
+    }
+
+    /// About a file that has no place.
+    pub fn of_file(file: String, defect: Defect) -> Self {
+        Self { task_class: None, seq: None, file: Some(file), defect }
+    }
+
+    /// About a task class or a place in it, or about the whole store, and about no file.
+    pub fn of_class(task_class: Option<TaskClassName>, seq: Option<u64>, defect: Defect) -> Self {
+        Self { task_class, seq, file: None, defect }
+    }
+
     pub fn state(&self) -> State {
         self.defect.state()
     }

@@ -132,12 +132,7 @@ impl Replayer<'_> {
     }
 
     fn report(&mut self, link: &Link, defect: Defect) {
-        self.replay.findings.push(Finding {
-            task_class: Some(link.position.task_class.clone()),
-            seq: Some(link.position.seq),
-            file: Some(format!("runs/{}", link.file_name())),
-            defect,
-        });
+        self.replay.findings.push(Finding::at(link, defect));
     }
 
     fn replay_cases(&mut self, record: &RecordedRun) -> Result<Vec<ReplayDefect>, ReplayDefect> {

@@ -153,12 +153,8 @@ impl Verification {
         self.notes.extend(notes);
         let hash_at = |class: &TaskClassName, seq| self.hash_at(class, seq);
         let defects = checkpoint.compare(self.store_id, self.heads(), &hash_at);
-        self.add(defects.into_iter().map(|(task_class, seq, defect)| Finding {
-            task_class,
-            seq,
-            file: None,
-            defect: Defect::Anchor(defect),
-        }));
+        let finding = |(class, seq, defect)| Finding::of_class(class, seq, Defect::Anchor(defect));
+        self.add(defects.into_iter().map(finding));
     }
 
     fn hash_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {
@@ -214,12 +210,8 @@ fn walk(
         progress(seen.done, seen.total);
     });
     scan.findings.extend(contents.finish());
-    scan.findings.extend(scan.drafts.into_iter().map(|draft| Finding {
-        task_class: None,
-        seq: None,
-        file: Some(format!("runs/{draft}")),
-        defect: Defect::Draft,
-    }));
+    let unfinished = |draft| Finding::of_file(format!("runs/{draft}"), Defect::Draft);
+    scan.findings.extend(scan.drafts.into_iter().map(unfinished));
     let place = |link: Link| ((link.position.task_class.clone(), link.position.seq), link);
     let mut verification = Verification {
         store_id: evidence.id(),
@@ -266,15 +258,10 @@ impl Verification {
             }
         }
         let gone = named.iter().filter(|(marker, _)| !there.contains(*marker));
-        let findings: Vec<_> = gone
-            .map(|(marker, (task_class, seq))| Finding {
-                task_class: Some(task_class.clone()),
-                seq: Some(*seq),
-                file: None,
-                defect: Defect::MarkerGone { marker: *marker },
-            })
-            .collect();
-        self.add(findings);
+        let finding = |(marker, (class, seq)): (&Digest, &(TaskClassName, u64))| {
+            Finding::of_class(Some(class.clone()), Some(*seq), Defect::MarkerGone { marker: *marker })
+        };
+        self.add(gone.map(finding).collect::<Vec<_>>());
     }
 
     /// Markers that are there, and that only a newer program can read.
@@ -304,12 +291,8 @@ impl Verification {
             Memory::None => Vec::new(),
         };
         defects.retain(|(_, _, defect)| !is_there(defect));
-        self.add(defects.into_iter().map(|(task_class, seq, defect)| Finding {
-            task_class,
-            seq,
-            file: None,
-            defect: Defect::LastSeen(defect),
-        }));
+        let finding = |(class, seq, defect)| Finding::of_class(class, seq, Defect::LastSeen(defect));
+        self.add(defects.into_iter().map(finding));
     }
 }
 
@@ -325,8 +308,7 @@ struct ContentCheck<'a> {
 
 /// A record's place, and the objects it names.
 struct Named {
-    seq: u64,
-    file: String,
+    link: Link,
     objects: BTreeSet<Digest>,
     cases: BTreeSet<Digest>,
 }
@@ -339,18 +321,17 @@ impl<'a> ContentCheck<'a> {
     fn check(&mut self, seen: &Seen<'_>) {
         let record = seen.record;
         let named = Named {
-            seq: record.seq,
-            file: format!("runs/{}", seen.link.file_name()),
+            link: seen.link.clone(),
             objects: record.named_objects(),
             cases: record.case_digest_set.values().copied().collect(),
         };
         if let Some(contradiction) = figures::contradiction(record) {
-            self.report(&record.task_class, &named, Defect::Contradiction(contradiction));
+            self.findings.push(Finding::at(&named.link, Defect::Contradiction(contradiction)));
         }
         match self.scope {
-            ObjectScope::All => self.check_objects(&record.task_class, &named),
+            ObjectScope::All => self.check_objects(&named),
             ObjectScope::Newest => {
-                if self.newest.get(&record.task_class).is_none_or(|newest| newest.seq < named.seq) {
+                if self.newest.get(&record.task_class).is_none_or(|newest| newest.link.position.seq < record.seq) {
                     self.newest.insert(record.task_class.clone(), named);
                 }
             }
@@ -358,18 +339,18 @@ impl<'a> ContentCheck<'a> {
     }
 
     fn finish(mut self) -> Vec<Finding> {
-        for (task_class, named) in std::mem::take(&mut self.newest) {
-            self.check_objects(&task_class, &named);
+        for named in std::mem::take(&mut self.newest).values() {
+            self.check_objects(named);
         }
         self.findings
     }
 
-    fn check_objects(&mut self, task_class: &TaskClassName, named: &Named) {
+    fn check_objects(&mut self, named: &Named) {
         for digest in &named.objects {
             let is_case = named.cases.contains(digest);
             let defect = if is_case { self.check_case(*digest) } else { self.check_object(*digest) };
             if let Some(defect) = defect {
-                self.report(task_class, named, defect);
+                self.findings.push(Finding::at(&named.link, defect));
             }
         }
     }
@@ -387,14 +368,5 @@ impl<'a> ContentCheck<'a> {
             Ok(manifest) => manifest.files().find_map(|(_, file)| self.check_object(file)),
             Err(error) => Some(error.into()),
         }
-    }
-
-    fn report(&mut self, task_class: &TaskClassName, named: &Named, defect: Defect) {
-        self.findings.push(Finding {
-            task_class: Some(task_class.clone()),
-            seq: Some(named.seq),
-            file: Some(named.file.clone()),
-            defect,
-        });
     }
 }
