@@ -16,7 +16,7 @@ use archive::{Archive, Entry, write_end, write_entry};
 
 use crate::chain::{Link, RecordFileName, StoreId};
 use crate::files::{FileError, FileProblem, LockError};
-use crate::record::{MOST_RECORD_BYTES, RecordedRun};
+use crate::record::MOST_RECORD_BYTES;
 use crate::store::{
     Evidence, IDENTITY, IdentityError, MOST_OBJECT_BYTES, ReadObjectError, encode_identity, parse_identity,
 };
@@ -75,11 +75,7 @@ pub fn export(
 
 /// Every object that a record names, and those that these name, sorted.
 fn objects_of(evidence: &dyn Evidence, link: &Link) -> Result<Vec<Digest>, ExportError> {
-    let bytes = evidence.record(link.file_name().as_str()).map_err(ExportError::Record)?;
-    let record = match RecordedRun::read(&bytes) {
-        Ok((record, again)) if again == *link => record,
-        _ => return Err(ExportError::Changed),
-    };
+    let record = evidence.verified_record(link).ok_or(ExportError::Changed)?;
     let mut objects = record.named_objects();
     for case in record.case_digest_set.values() {
         let manifest = read_manifest(evidence, *case).map_err(ExportError::Case)?;

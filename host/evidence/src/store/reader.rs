@@ -36,6 +36,12 @@ pub trait Evidence: Sync {
 
     /// The same without keeping the content.
     fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError>;
+
+    /// The record at a place, if it is still the one that was verified there: a file may have changed since it was walked.
+    fn verified_record(&self, link: &Link) -> Option<RecordedRun> {
+        let bytes = self.record(link.file_name().as_str()).ok()?;
+        RecordedRun::read(&bytes).ok().filter(|(_, again)| again == link).map(|(record, _)| record)
+    }
 }
 
 /// A store that is only read.

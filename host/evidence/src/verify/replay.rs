@@ -119,12 +119,7 @@ struct Replayer<'a> {
 impl Replayer<'_> {
     fn replay_record(&mut self, link: &Link) {
         self.replay.records += 1;
-        // The walk has read this file as a record with this hash. If it is another one now, that is a finding too.
-        let name = link.file_name();
-        let record = match self.evidence.record(name.as_str()).map(|bytes| RecordedRun::read(&bytes)) {
-            Ok(Ok((record, again))) if again == *link => record,
-            _ => return self.report(link, Defect::Gone),
-        };
+        let Some(record) = self.evidence.verified_record(link) else { return self.report(link, Defect::Gone) };
         match self.replay_cases(&record) {
             Ok(defects) => defects.into_iter().for_each(|defect| self.report(link, Defect::Replay(defect))),
             Err(defect) => self.report(link, Defect::Replay(defect)),

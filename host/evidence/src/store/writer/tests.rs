@@ -117,6 +117,18 @@ fn a_changed_record_is_named_and_the_chain_is_not_continued() {
 }
 
 #[test]
+fn a_record_is_given_only_as_it_was_verified() {
+    let (_temp, store) = new_store();
+    let (first, second) = (append(&store, "a", 1), append(&store, "a", 2));
+    assert_eq!(store.reader().verified_record(&first.link).expect("as verified").seq, 1);
+    fs::copy(&second.path, &first.path).expect("overwritten");
+    assert!(store.reader().verified_record(&first.link).is_none(), "another record is there now");
+    fs::remove_file(&first.path).expect("removed");
+    assert!(store.reader().verified_record(&first.link).is_none());
+    assert_eq!(store.reader().verified_record(&second.link).expect("as verified").seq, 2);
+}
+
+#[test]
 fn a_marker_of_a_newer_version_is_unverifiable_and_not_tampered() {
     let (temp, store) = new_store();
     let newer = b"{\"schema_version\":2,\"region\":\"north\"}\n";
