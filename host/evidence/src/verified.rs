@@ -102,7 +102,7 @@ impl Advice for OpenVerifiedError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Broken { .. } => {
-                Some("keep the store as it is for whoever investigates; start another with --out".to_owned())
+                Some("keep the store unchanged for the investigation, and start another with --out".to_owned())
             }
             _ => None,
         }

@@ -33,7 +33,7 @@ pub enum KeyError {
     Id,
     #[error("it is not an Ed25519 key that signatures can be checked with")]
     Key,
-    #[error("no random number for a key")]
+    #[error("the operating system gave no random number")]
     Random,
 }
 

@@ -33,9 +33,9 @@ pub enum ExportError {
     Record(#[source] FileError),
     #[error("the record is not the one that was verified; run the command again")]
     Changed,
-    #[error("an object that the record names cannot be had")]
+    #[error("an object that the record names cannot be read")]
     Object(#[source] ReadObjectError),
-    #[error("a case that the record names cannot be had")]
+    #[error("a case that the record names cannot be restored")]
     Case(#[source] RestoreCaseError),
 }
 

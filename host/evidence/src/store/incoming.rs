@@ -22,7 +22,7 @@ pub enum KeepObjectError {
     /// The content is known to be right, so what is there is not.
     #[error("an object that is stored already was changed")]
     Existing(#[source] ReadObjectError),
-    #[error("no random number for a folder's name")]
+    #[error("the operating system gave no random number")]
     Random(#[source] getrandom::Error),
     #[error(transparent)]
     Lock(#[from] LockError),

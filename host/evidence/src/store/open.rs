@@ -51,7 +51,7 @@ pub enum OpenStoreError {
     },
     #[error("`{}` has format version {found}, and this program knows up to {IDENTITY_VERSION}: use a newer eval-host", path.display())]
     Newer { path: PathBuf, found: u64 },
-    #[error("no random number for the new store's id")]
+    #[error("the operating system gave no random number")]
     Random(#[source] getrandom::Error),
     #[error(transparent)]
     Lock(#[from] LockError),

@@ -42,7 +42,7 @@ pub struct Started {
 /// Why a marker was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnounceError {
-    #[error("no random number for the marker of a run")]
+    #[error("the operating system gave no random number")]
     Random(#[source] getrandom::Error),
     #[error(transparent)]
     File(#[from] FileError),

@@ -59,7 +59,7 @@ pub struct Finding {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Defect {
-    #[error("its name is not a record's, and nothing else belongs here")]
+    #[error("only records belong in this folder, and this is not the name of one")]
     ForeignFile,
     #[error("it cannot be read")]
     Unreadable(#[source] FileError),
@@ -79,11 +79,11 @@ pub enum Defect {
     DraftCommitted { task_class: TaskClassName, seq: u64 },
     #[error("a crash had left it unfinished, and its place is taken or its content cut; it is kept as `{kept}`")]
     DraftSetAside { kept: String },
-    #[error("it is not the marker of a live run")]
+    #[error("eval-host cannot read it as the marker of a live run")]
     Marker(#[source] ReadMarkerError),
-    #[error("it names the marker `{marker}` of its start, which is gone")]
+    #[error("the marker `{marker}`, which announced the run of this record, is gone")]
     MarkerGone { marker: Digest },
-    #[error("one of the cases it names cannot be restored")]
+    #[error("a case that the record names cannot be restored")]
     Case(#[source] RestoreCaseError),
     #[error(transparent)]
     Contradiction(Contradiction),
@@ -93,9 +93,9 @@ pub enum Defect {
     Replay(ReplayDefect),
     #[error(transparent)]
     Anchor(AnchorDefect),
-    #[error("something it names is not there")]
+    #[error("an object that the record names is missing or unreadable")]
     ObjectMissing(#[source] ReadObjectError),
-    #[error("something it names is not what it was")]
+    #[error("an object that the record names has changed")]
     ObjectChanged(#[source] ReadObjectError),
 }
 

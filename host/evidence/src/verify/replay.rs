@@ -55,13 +55,13 @@ pub enum ReplayDefect {
     },
     #[error("the output of case `{case_id}` is not UTF-8 text")]
     OutputText { case_id: CaseId },
-    #[error("an object that is needed cannot be had")]
+    #[error("an object that the replay needs cannot be read")]
     Object(#[source] ReadObjectError),
-    #[error("its limits are beyond what this program grants")]
+    #[error("the record's limits exceed the maxima of this eval-host")]
     Limits(#[source] LimitError),
-    #[error("its rubric does not load")]
+    #[error("the record's rubric does not load")]
     Rubric(#[source] Box<dyn Error + Send + Sync>),
-    #[error("its rubric could not be run")]
+    #[error("the record's rubric cannot be run")]
     Runner(#[source] RunnerError),
 }
 
@@ -370,6 +370,6 @@ mod tests {
     fn a_rubric_that_does_not_load_leaves_the_record_unverifiable() {
         let (state, _, first) = replayed(Loads::Nothing, "48.0.8", |_| {});
         assert_eq!(state, State::Unverifiable);
-        assert!(first.ends_with("its rubric does not load: it is no component"), "{first}");
+        assert!(first.ends_with(": the record's rubric does not load: it is no component"), "{first}");
     }
 }
