@@ -63,7 +63,7 @@ impl Advice for NoEvidence {
     fn exit(&self) -> Exit {
         match self {
             Self::NoRecord(_) => Exit::AnswerIsNo,
-            Self::NotOk(_) | Self::Changed(_) => Exit::EvidenceBroken,
+            _ => Exit::EvidenceBroken,
         }
     }
 }

@@ -9,7 +9,7 @@ use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::utc::UtcMillis;
 
-use crate::chain::{Heads, Link, StoreId};
+use crate::chain::{Heads, StoreId};
 use crate::files::FileError;
 use crate::record::RecordedRun;
 use crate::store::{AnnounceError, Evidence as _, FinishError, OpenStoreError, Receipt, Started, StoreWriter};
@@ -95,16 +95,16 @@ impl Advice for OpenVerifiedError {
     fn exit(&self) -> Exit {
         match self {
             Self::Broken { .. } => Exit::EvidenceBroken,
-            Self::Open { .. } | Self::Finish { .. } | Self::Verify { .. } => Exit::HarnessError,
+            _ => Exit::HarnessError,
         }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
             Self::Broken { .. } => {
-                Some("keep the store as it is for whoever investigates; start another with --out".to_owned())
+                Some("keep the store unchanged for the investigation, and start another with --out".to_owned())
             }
-            Self::Open { .. } | Self::Finish { .. } | Self::Verify { .. } => None,
+            _ => None,
         }
     }
 }
@@ -125,16 +125,16 @@ pub enum AnnounceRunError {
 impl Advice for AnnounceRunError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Write(_) | Self::Read(_) => Exit::HarnessError,
             Self::Remember(error) => error.exit(),
             Self::ShardGone { .. } => Exit::EvidenceBroken,
+            _ => Exit::HarnessError,
         }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
             Self::ShardGone { .. } => Some("`eval-host verify` says what is wrong".to_owned()),
-            Self::Write(_) | Self::Read(_) | Self::Remember(_) => None,
+            _ => None,
         }
     }
 }
@@ -226,9 +226,8 @@ impl VerifiedStore {
     /// The record of the run that was announced so.
     pub fn record_of_run(&self, task_class: &TaskClassName, marker: Digest) -> Option<RecordedRun> {
         let of_class = self.verification.links.iter().rev().filter(|((class, _), _)| class == task_class);
-        let read = |link: &Link| self.writer.reader().record(link.file_name().as_str()).ok();
-        let mut records = of_class.filter_map(|(_, link)| RecordedRun::read(&read(link)?).ok());
-        records.find(|(record, _)| record.started_marker == Some(marker)).map(|(record, _)| record)
+        let mut records = of_class.filter_map(|(_, link)| self.writer.reader().verified_record(link));
+        records.find(|record| record.started_marker == Some(marker))
     }
 
     /// Remembers the record that was just committed as the newest one.

@@ -8,8 +8,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::advice::{Advice, Exit};
-
 /// Why a text is not the identifier it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseIdError {
@@ -19,14 +17,6 @@ pub enum ParseIdError {
     Hex { what: &'static str, text: String },
     #[error("`{}` is not a tier: it must be `bronze`, `silver`, `gold` or `platinum`", text.escape_default())]
     Tier { text: String },
-}
-
-impl Advice for ParseIdError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Slug { .. } | Self::Hex { .. } | Self::Tier { .. } => Exit::UsageOrCap,
-        }
-    }
 }
 
 fn is_slug(text: &str) -> bool {

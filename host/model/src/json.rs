@@ -6,13 +6,42 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 
 /// Checks that `text` is one JSON object and that no object in it has a key twice.
 pub fn check_object(text: &str) -> Result<(), serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let object = Unambiguous { object: true }.deserialize(&mut reader);
     object.and_then(|()| reader.end())
+}
+
+/// One line of JSON. Only a map whose keys are no text would not serialise, and nothing that is written has one.
+pub fn line(value: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec(value).expect("its keys are text");
+    bytes.push(b'\n');
+    bytes
+}
+
+/// What a text says of its own version: all that can be asked of a format that is not known.
+#[derive(Debug, Deserialize)]
+pub struct Version {
+    pub schema_version: u64,
+    #[serde(default)]
+    pub schema_minor: u64,
+    #[serde(default)]
+    pub harness_version: String,
+}
+
+/// Reads the version and looks at nothing else, so that a newer format is told apart from a broken one.
+pub fn version(text: &str) -> Option<Version> {
+    serde_json::from_str(text).ok()
+}
+
+/// Reads `text` as one unambiguous object of the type `T`.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    check_object(text)?;
+    serde_json::from_str(text)
 }
 
 #[derive(Clone, Copy)]
@@ -83,6 +112,15 @@ mod tests {
     #[test]
     fn one_object_without_duplicate_keys_is_accepted() {
         check_object(r#" {"a":[1,-2,3.5e7,"x",null,true,{"b":{}}],"b":1} "#).expect("fine");
+    }
+
+    #[test]
+    fn the_version_is_read_whatever_else_there_is_unless_it_is_ambiguous() {
+        let found = version(r#"{"schema_version":2,"new":{}}"#).expect("it has a version");
+        assert_eq!((found.schema_version, found.schema_minor, found.harness_version.as_str()), (2, 0, ""));
+        for text in ["{}", r#"{"schema_version":2,"schema_version":2}"#, r#"{"schema_version":-1}"#, "2"] {
+            assert!(version(text).is_none(), "{text}");
+        }
     }
 
     #[test]

@@ -11,8 +11,6 @@ use jiff::tz::TimeZone;
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 use serde::{Deserialize, Serialize};
 
-use crate::advice::{Advice, Exit};
-
 /// A moment in UTC, to the millisecond, between the years 0 and 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -25,15 +23,6 @@ pub enum UtcMillisError {
     Spelling { text: String },
     #[error("the time is outside the years 0 to 9999; set the machine's clock")]
     Range,
-}
-
-impl Advice for UtcMillisError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Spelling { .. } => Exit::UsageOrCap,
-            Self::Range => Exit::HarnessError,
-        }
-    }
 }
 
 impl UtcMillis {

@@ -8,7 +8,6 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use eval_model::advice::Advice;
 use wasmtime::{Cache, CacheConfig};
 
 /// Why a directory cannot hold compiled code.
@@ -35,8 +34,6 @@ pub enum CacheError {
     #[error("wasmtime refused the compile cache at `{}`", path.display())]
     Refused { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
 }
-
-impl Advice for CacheError {}
 
 /// Opens the cache at `path`, which is created if it is missing.
 pub(super) fn open(path: &Path) -> Result<Cache, CacheError> {

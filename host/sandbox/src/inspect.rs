@@ -9,7 +9,6 @@ use super::compile_cost::{CompileCost, TooCostly};
 use super::engine;
 use super::grants::{self, Grant, InterfaceName, Refusal, SCORING, Version};
 use super::score_type;
-use eval_model::advice::Advice;
 use eval_model::ids::Digest;
 
 /// A component larger than this is refused before it is looked at.
@@ -77,8 +76,6 @@ pub enum NotARubric {
     )]
     OtherScore { found: String },
 }
-
-impl Advice for NotARubric {}
 
 /// One clause for all imports that are refused for one reason, in the order in which the component names them.
 fn ungranted(imports: &[(String, Refusal)]) -> String {

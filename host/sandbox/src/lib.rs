@@ -90,10 +90,8 @@ pub enum SandboxError {
 impl Advice for SandboxError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Cache(error) => error.hint(),
-            Self::Engine(_) | Self::Ticker(_) => {
-                Some("the machine may lack memory or threads; see its limits with `ulimit -a`".to_owned())
-            }
+            Self::Cache(_) => None,
+            _ => Some("the machine may lack memory or threads; see its limits with `ulimit -a`".to_owned()),
         }
     }
 }

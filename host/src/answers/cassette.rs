@@ -69,8 +69,7 @@ pub(crate) fn read_cassette(folder: &Dir, file_name: &str) -> Result<Cassette, C
 
 fn parse(bytes: &[u8]) -> Result<Cassette, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
-    json::check_object(text).map_err(|error| error.to_string())?;
-    let file: CassetteFile = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let file: CassetteFile = json::parse(text).map_err(|error| error.to_string())?;
     if file.schema_version != SCHEMA_VERSION {
         return Err(format!("schema_version is {}, this eval-host reads {SCHEMA_VERSION}", file.schema_version));
     }

@@ -119,8 +119,7 @@ impl Opened {
 
     /// The record at a place, if it is still the one that was verified.
     pub(super) fn read(&self, link: &Link) -> Option<RecordedRun> {
-        let bytes = self.store.record(link.file_name().as_str()).ok()?;
-        RecordedRun::read(&bytes).ok().filter(|(_, again)| again == link).map(|(record, _)| record)
+        self.store.verified_record(link)
     }
 }
 

@@ -364,7 +364,7 @@ fn misfit<T>(why: impl Into<String>) -> Result<T, AnswerSetError> {
 }
 
 fn parse_line(line: &str) -> Result<Line, String> {
-    json::check_object(line).and_then(|()| serde_json::from_str(line)).map_err(|error| error.to_string())
+    json::parse(line).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

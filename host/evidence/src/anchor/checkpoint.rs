@@ -9,7 +9,6 @@
 
 use super::note::{self, NoteError, NoteSigner, NoteVerifier};
 use crate::chain::{Head, Heads, StoreId};
-use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{RecordHash, TaskClassName};
 
 const ORIGIN: &str = "eval-host/checkpoint/v1";
@@ -30,15 +29,6 @@ pub enum OpenCheckpointError {
     Origin,
     #[error("line {0} of it does not read as one of a checkpoint")]
     Line(usize),
-}
-
-impl Advice for OpenCheckpointError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Note(error) => error.exit(),
-            Self::Origin | Self::Line(_) => Exit::EvidenceBroken,
-        }
-    }
 }
 
 /// How a store differs from a checkpoint of it.

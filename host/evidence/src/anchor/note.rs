@@ -33,15 +33,15 @@ pub enum KeyError {
     Id,
     #[error("it is not an Ed25519 key that signatures can be checked with")]
     Key,
-    #[error("no random number for a key")]
+    #[error("the operating system gave no random number")]
     Random,
 }
 
 impl Advice for KeyError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Name | Self::Shape | Self::Id | Self::Key => Exit::UsageOrCap,
             Self::Random => Exit::HarnessError,
+            _ => Exit::UsageOrCap,
         }
     }
 }
@@ -59,9 +59,7 @@ pub enum NoteError {
 
 impl Advice for NoteError {
     fn exit(&self) -> Exit {
-        match self {
-            Self::Malformed(_) | Self::BadSignature(_) | Self::Unsigned => Exit::EvidenceBroken,
-        }
+        Exit::EvidenceBroken
     }
 }
 

@@ -9,7 +9,6 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::files::{FileError, open_ambient_file};
-use eval_model::advice::{Advice, Exit};
 
 const BLOCK: usize = 512;
 const MOST_NAME_BYTES: usize = 100;
@@ -26,13 +25,6 @@ pub enum ArchiveError {
     Io(#[source] io::Error),
     #[error("`{}` is not a bundle, or was changed: {why} at byte {at}", path.display())]
     Malformed { path: PathBuf, at: u64, why: &'static str },
-}
-
-impl Advice for ArchiveError {
-    /// A bundle is nothing but evidence: one that cannot be read holds none.
-    fn exit(&self) -> Exit {
-        Exit::EvidenceBroken
-    }
 }
 
 /// Where the content of a file is in an archive.

@@ -16,8 +16,10 @@ use archive::{Archive, Entry, write_end, write_entry};
 
 use crate::chain::{Link, RecordFileName, StoreId};
 use crate::files::{FileError, FileProblem, LockError};
-use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use crate::store::{Evidence, IDENTITY, MOST_OBJECT_BYTES, ReadObjectError, encode_identity, parse_identity};
+use crate::record::MOST_RECORD_BYTES;
+use crate::store::{
+    Evidence, IDENTITY, IdentityError, MOST_OBJECT_BYTES, ReadObjectError, encode_identity, parse_identity,
+};
 use crate::verify::{RestoreCaseError, State, Verification, read_manifest};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::Digest;
@@ -27,26 +29,23 @@ use eval_model::ids::Digest;
 pub enum ExportError {
     #[error("the bundle cannot be written")]
     Write(#[source] io::Error),
-    #[error("the store's identity does not serialise")]
-    Identity(#[source] serde_json::Error),
     #[error("a record cannot be read any more")]
     Record(#[source] FileError),
     #[error("the record is not the one that was verified; run the command again")]
     Changed,
-    #[error("an object that the record names cannot be had")]
+    #[error("an object that the record names cannot be read")]
     Object(#[source] ReadObjectError),
-    #[error("a case that the record names cannot be had")]
+    #[error("a case that the record names cannot be restored")]
     Case(#[source] RestoreCaseError),
 }
 
 impl Advice for ExportError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Write(_) | Self::Identity(_) => Exit::HarnessError,
-            Self::Record(error) => error.exit(),
             Self::Changed => Exit::EvidenceBroken,
             Self::Object(error) => error.exit(),
             Self::Case(error) => error.exit(),
+            _ => Exit::HarnessError,
         }
     }
 }
@@ -58,8 +57,7 @@ pub fn export(
     link: &Link,
     out: &mut dyn Write,
 ) -> Result<(), ExportError> {
-    let identity = encode_identity(evidence.id()).map_err(ExportError::Identity)?;
-    write_entry(out, IDENTITY, &identity).map_err(ExportError::Write)?;
+    write_entry(out, IDENTITY, &encode_identity(evidence.id())).map_err(ExportError::Write)?;
     let first = (link.position.task_class.clone(), 0);
     let last = (link.position.task_class.clone(), link.position.seq);
     let mut names: Vec<_> = verification.links.range(first..=last).map(|(_, link)| link.file_name()).collect();
@@ -77,11 +75,7 @@ pub fn export(
 
 /// Every object that a record names, and those that these name, sorted.
 fn objects_of(evidence: &dyn Evidence, link: &Link) -> Result<Vec<Digest>, ExportError> {
-    let bytes = evidence.record(link.file_name().as_str()).map_err(ExportError::Record)?;
-    let record = match RecordedRun::read(&bytes) {
-        Ok((record, again)) if again == *link => record,
-        _ => return Err(ExportError::Changed),
-    };
+    let record = evidence.verified_record(link).ok_or(ExportError::Changed)?;
     let mut objects = record.named_objects();
     for case in record.case_digest_set.values() {
         let manifest = read_manifest(evidence, *case).map_err(ExportError::Case)?;
@@ -103,24 +97,17 @@ pub enum OpenBundleError {
         #[source]
         source: io::Error,
     },
+    #[error("`{}` is of a store of format version {found}: use a newer eval-host", path.display())]
+    Newer { path: PathBuf, found: u64 },
     #[error("`{}` contains `{name}`, which no bundle does, or in another place", path.display())]
     Foreign { path: PathBuf, name: String },
-}
-
-impl Advice for OpenBundleError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Archive(error) => error.exit(),
-            Self::NoIdentity { .. } | Self::Identity { .. } | Self::Foreign { .. } => Exit::EvidenceBroken,
-        }
-    }
 }
 
 impl OpenBundleError {
     /// What it says about the evidence.
     pub fn state(&self) -> State {
         match self {
-            Self::Archive(ArchiveError::Open(_) | ArchiveError::Io(_)) => State::Unverifiable,
+            Self::Archive(ArchiveError::Open(_) | ArchiveError::Io(_)) | Self::Newer { .. } => State::Unverifiable,
             _ => State::Tampered,
         }
     }
@@ -141,8 +128,10 @@ impl Bundle {
         let no_identity = || OpenBundleError::NoIdentity { path: path.to_owned() };
         let identity = archive.next_entry()?.filter(|(name, _)| name == IDENTITY).ok_or_else(no_identity)?.1;
         let bytes = archive.read(identity, MOST_RECORD_BYTES).map_err(ArchiveError::Io)?;
-        let id =
-            parse_identity(&bytes).map_err(|source| OpenBundleError::Identity { path: path.to_owned(), source })?;
+        let id = parse_identity(&bytes).map_err(|error| match error {
+            IdentityError::Newer { found } => OpenBundleError::Newer { path: path.to_owned(), found },
+            IdentityError::Malformed(source) => OpenBundleError::Identity { path: path.to_owned(), source },
+        })?;
         let mut index = Index::default();
         while let Some((name, entry)) = archive.next_entry()? {
             if !index.add(&name, entry) {
@@ -284,6 +273,23 @@ mod tests {
             };
             assert!(state >= State::Unverifiable, "byte {index}: {state}");
         }
+    }
+
+    #[test]
+    fn a_bundle_of_a_newer_version_is_unverifiable_and_not_tampered() {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let path = temp.path().join("record.tar");
+        let with = |identity: &[u8]| {
+            let mut bytes = Vec::new();
+            write_entry(&mut bytes, IDENTITY, identity).expect("written");
+            write_end(&mut bytes).expect("written");
+            fs::write(&path, bytes).expect("written");
+            Bundle::open(&path).expect_err("refused")
+        };
+        let newer = with(b"{\"schema_version\":2,\"region\":\"north\"}\n");
+        assert_eq!(newer.state(), State::Unverifiable, "{newer}");
+        assert!(newer.to_string().ends_with("is of a store of format version 2: use a newer eval-host"), "{newer}");
+        assert_eq!(with(b"{\"schema_version\":1,\"region\":\"north\"}\n").state(), State::Tampered);
     }
 
     #[test]

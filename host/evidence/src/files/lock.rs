@@ -5,7 +5,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "the kernel tells of locks in files of its own")]
 
-use eval_model::advice::Advice;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::thread;
@@ -38,8 +37,6 @@ pub struct Holder {
     /// It does not end by itself.
     is_stopped: bool,
 }
-
-impl Advice for LockError {}
 
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

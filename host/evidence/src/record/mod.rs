@@ -14,7 +14,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::chain::{Link, Position, StoreId, hash_of};
-use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName};
 use eval_model::json;
 use eval_model::limits::RawLimits;
@@ -211,15 +210,6 @@ pub enum ReadRecordError {
     Contradiction { field: &'static str, why: &'static str },
 }
 
-impl Advice for ReadRecordError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Newer { .. } => Exit::HarnessError,
-            Self::Text | Self::Malformed(_) | Self::Contradiction { .. } => Exit::EvidenceBroken,
-        }
-    }
-}
-
 impl<S> EvalRunRecord<S> {
     pub fn position(&self) -> Position {
         Position {
@@ -241,10 +231,8 @@ impl<S> EvalRunRecord<S> {
 
 impl EvalRunRecord<BenchScore> {
     /// The bytes that are hashed and stored, made once.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let mut bytes = serde_json::to_vec(self)?;
-        bytes.push(b'\n');
-        Ok(bytes)
+    pub fn to_bytes(&self) -> Vec<u8> {
+        json::line(self)
     }
 }
 
@@ -253,7 +241,7 @@ impl RecordedRun {
     pub fn read(bytes: &[u8]) -> Result<(Self, Link), ReadRecordError> {
         let text = str::from_utf8(bytes).map_err(|_| ReadRecordError::Text)?;
         // A map keeps the last of two equal keys without a word, so they are looked for before.
-        let parsed = json::check_object(text).and_then(|()| serde_json::from_str::<Self>(text));
+        let parsed = json::parse::<Self>(text);
         let record = match (newer(text), parsed) {
             (Some(newer), _) => return Err(newer),
             (None, Ok(record)) => record,
@@ -304,18 +292,10 @@ impl RecordedRun {
     }
 }
 
-/// Whether a text says that it is of a newer version: all that can be asked of a format that is not known.
+/// Whether a text says that it is of a newer version.
 fn newer(text: &str) -> Option<ReadRecordError> {
-    #[derive(Deserialize)]
-    struct Versioned {
-        schema_version: u64,
-        #[serde(default)]
-        schema_minor: u64,
-        #[serde(default)]
-        harness_version: String,
-    }
-    let Versioned { schema_version: version, schema_minor: minor, harness_version: written_by } =
-        serde_json::from_str(text).ok()?;
+    let json::Version { schema_version: version, schema_minor: minor, harness_version: written_by } =
+        json::version(text)?;
     let known = (u64::from(SCHEMA_VERSION), u64::from(SCHEMA_MINOR));
     ((version, minor) > known).then_some(ReadRecordError::Newer { version, minor, written_by })
 }
@@ -331,7 +311,7 @@ mod tests {
     fn bytes() -> Vec<u8> {
         let task_class = "vuln-remediation".parse().expect("a task class");
         let position = Heads::default().next(StoreId::from_bytes([7; 16]), &task_class);
-        fixture::Run::new(2).at(&position).to_bytes().expect("it serialises")
+        fixture::Run::new(2).at(&position).to_bytes()
     }
 
     /// The record with one text in it replaced.

@@ -10,7 +10,6 @@ use super::writer::{AppendError, Ready, StoreWriter};
 use crate::chain::{Heads, Link};
 use crate::files::{FileError, FileProblem, LockError};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use eval_model::advice::{Advice, Exit};
 
 const UNFINISHED: &str = "unfinished";
 
@@ -44,16 +43,6 @@ pub enum FinishError {
     Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
-}
-
-impl Advice for FinishError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Append(error) => error.exit(),
-            Self::Lock(error) => error.exit(),
-            Self::File(error) => error.exit(),
-        }
-    }
 }
 
 impl StoreWriter {

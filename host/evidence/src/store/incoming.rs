@@ -22,7 +22,7 @@ pub enum KeepObjectError {
     /// The content is known to be right, so what is there is not.
     #[error("an object that is stored already was changed")]
     Existing(#[source] ReadObjectError),
-    #[error("no random number for a folder's name")]
+    #[error("the operating system gave no random number")]
     Random(#[source] getrandom::Error),
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -34,9 +34,7 @@ impl Advice for KeepObjectError {
     fn exit(&self) -> Exit {
         match self {
             Self::Existing(error) => error.exit(),
-            Self::Random(_) => Exit::HarnessError,
-            Self::Lock(error) => error.exit(),
-            Self::File(error) => error.exit(),
+            _ => Exit::HarnessError,
         }
     }
 }

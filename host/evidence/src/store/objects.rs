@@ -33,10 +33,8 @@ pub enum ReadObjectError {
 impl Advice for ReadObjectError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Missing { .. } | Self::Changed { .. } | Self::NotAFile { .. } | Self::TooLarge { .. } => {
-                Exit::EvidenceBroken
-            }
-            Self::Io { source, .. } => source.exit(),
+            Self::Io { .. } => Exit::HarnessError,
+            _ => Exit::EvidenceBroken,
         }
     }
 }

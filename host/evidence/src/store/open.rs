@@ -50,8 +50,8 @@ pub enum OpenStoreError {
         source: io::Error,
     },
     #[error("`{}` has format version {found}, and this program knows up to {IDENTITY_VERSION}: use a newer eval-host", path.display())]
-    Newer { path: PathBuf, found: u32 },
-    #[error("no random number for the new store's id")]
+    Newer { path: PathBuf, found: u64 },
+    #[error("the operating system gave no random number")]
     Random(#[source] getrandom::Error),
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -64,23 +64,14 @@ impl Advice for OpenStoreError {
     fn exit(&self) -> Exit {
         match self.state() {
             State::Tampered => Exit::EvidenceBroken,
-            State::Ok | State::Incomplete | State::Unverifiable => Exit::HarnessError,
+            _ => Exit::HarnessError,
         }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
             Self::Missing { .. } => Some("name the store with --out".to_owned()),
-            Self::Lock(error) => error.hint(),
-            Self::File(error) => error.hint(),
-            Self::NotADirectory { .. }
-            | Self::ForeignOwner { .. }
-            | Self::Writable { .. }
-            | Self::NetworkFilesystem { .. }
-            | Self::NoIdentity { .. }
-            | Self::Identity { .. }
-            | Self::Newer { .. }
-            | Self::Random(_) => None,
+            _ => None,
         }
     }
 }
@@ -161,39 +152,39 @@ fn network_kind(magic: fs::FsWord) -> Option<&'static str> {
 /// The id that a store has given itself, if it has.
 pub(super) fn read_identity(root: &Dir) -> Result<Option<StoreId>, OpenStoreError> {
     let Some(bytes) = root.read_if_any(IDENTITY, MOST_IDENTITY_BYTES)? else { return Ok(None) };
-    let path = root.path().join(IDENTITY);
-    let identity = decode_identity(&bytes).map_err(|source| OpenStoreError::Identity { path: path.clone(), source })?;
-    if identity.schema_version > IDENTITY_VERSION {
-        return Err(OpenStoreError::Newer { path, found: identity.schema_version });
-    }
-    Ok(Some(identity.store_id))
+    let path = || root.path().join(IDENTITY);
+    parse_identity(&bytes).map(Some).map_err(|error| match error {
+        IdentityError::Newer { found } => OpenStoreError::Newer { path: path(), found },
+        IdentityError::Malformed(source) => OpenStoreError::Identity { path: path(), source },
+    })
 }
 
-fn decode_identity(bytes: &[u8]) -> Result<Identity, io::Error> {
-    let text = str::from_utf8(bytes).map_err(io::Error::other)?;
-    json::check_object(text)?;
-    let identity: Identity = serde_json::from_str(text)?;
-    // The file has one spelling, so that no bit of it can change unnoticed.
-    if identity_bytes(&identity)? == bytes { Ok(identity) } else { Err(io::Error::other("it was edited")) }
+/// Why bytes do not say which store they are of.
+#[derive(Debug)]
+pub enum IdentityError {
+    Newer { found: u64 },
+    Malformed(io::Error),
 }
 
 /// The store id in the bytes of an identity.
-pub fn parse_identity(bytes: &[u8]) -> Result<StoreId, io::Error> {
-    match decode_identity(bytes)? {
-        Identity { schema_version: IDENTITY_VERSION, store_id } => Ok(store_id),
-        Identity { .. } => Err(io::Error::other("it is of another version: use a newer eval-host")),
+pub fn parse_identity(bytes: &[u8]) -> Result<StoreId, IdentityError> {
+    let newer = |version: &json::Version| version.schema_version > u64::from(IDENTITY_VERSION);
+    match str::from_utf8(bytes).ok().and_then(json::version).filter(newer) {
+        Some(version) => Err(IdentityError::Newer { found: version.schema_version }),
+        None => decode_identity(bytes).map_err(IdentityError::Malformed),
     }
 }
 
-/// The bytes of a store's identity.
-pub fn encode_identity(store_id: StoreId) -> Result<Vec<u8>, serde_json::Error> {
-    identity_bytes(&Identity { schema_version: IDENTITY_VERSION, store_id })
+fn decode_identity(bytes: &[u8]) -> Result<StoreId, io::Error> {
+    let text = str::from_utf8(bytes).map_err(io::Error::other)?;
+    let Identity { store_id, .. } = json::parse(text)?;
+    // The file has one spelling, so that no bit of it can change unnoticed.
+    if encode_identity(store_id) == bytes { Ok(store_id) } else { Err(io::Error::other("it was edited")) }
 }
 
-fn identity_bytes(identity: &Identity) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = serde_json::to_vec(identity)?;
-    bytes.push(b'\n');
-    Ok(bytes)
+/// The bytes of a store's identity.
+pub fn encode_identity(store_id: StoreId) -> Vec<u8> {
+    json::line(&Identity { schema_version: IDENTITY_VERSION, store_id })
 }
 
 /// Makes sure that a store has an identity, which is drawn now if the store is new.
@@ -219,10 +210,7 @@ fn begin(root: &Dir) -> Result<(), OpenStoreError> {
     }
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(OpenStoreError::Random)?;
-    let identity = Identity { schema_version: IDENTITY_VERSION, store_id: StoreId::from_bytes(id) };
-    let path = root.path().join(IDENTITY);
-    let bytes = identity_bytes(&identity).map_err(|error| OpenStoreError::Identity { path, source: error.into() })?;
-    root.write_draft(IDENTITY_DRAFT, &bytes)?;
+    root.write_draft(IDENTITY_DRAFT, &encode_identity(StoreId::from_bytes(id)))?;
     root.rename_new(IDENTITY_DRAFT, root, IDENTITY)?;
     // The directories above the store may be as new as it is, and a crash must not take them away from under its records.
     Ok(root.sync_filesystem()?)
@@ -242,15 +230,31 @@ mod tests {
 
     #[test]
     fn every_bit_of_the_identity_counts() {
-        let identity = Identity { schema_version: 1, store_id: StoreId::from_bytes([9; 16]) };
-        let bytes = identity_bytes(&identity).expect("it serialises");
-        assert_eq!(decode_identity(&bytes).expect("it parses").store_id, identity.store_id);
+        let id = StoreId::from_bytes([9; 16]);
+        let bytes = encode_identity(id);
+        assert_eq!(parse_identity(&bytes).expect("it parses"), id);
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            let same = decode_identity(&flipped)
-                .is_ok_and(|other| other.store_id == identity.store_id && other.schema_version == 1);
-            assert!(!same, "bit {bit}");
+            assert!(!parse_identity(&flipped).is_ok_and(|other| other == id), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_store_of_a_newer_version_is_unverifiable_and_not_tampered() {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let root = open_root(temp.path(), Missing::Fail).expect("opened");
+        let with = |text: &str| {
+            std::fs::write(temp.path().join(IDENTITY), text).expect("written");
+            read_identity(&root).expect_err(text)
+        };
+        let newer = with("{\"schema_version\":2,\"store_id\":7,\"region\":\"north\"}\n");
+        assert_eq!(newer.state(), State::Unverifiable, "{newer}");
+        assert!(
+            newer.to_string().ends_with("has format version 2, and this program knows up to 1: use a newer eval-host")
+        );
+        for text in ["{\"schema_version\":1,\"region\":\"north\"}\n", "{\"schema_version\":2,\"schema_version\":2}\n"] {
+            assert_eq!(with(text).state(), State::Tampered, "{text}");
         }
     }
 }

@@ -36,6 +36,12 @@ pub trait Evidence: Sync {
 
     /// The same without keeping the content.
     fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError>;
+
+    /// The record at a place, if it is still the one that was verified there: a file may have changed since it was walked.
+    fn verified_record(&self, link: &Link) -> Option<RecordedRun> {
+        let bytes = self.record(link.file_name().as_str()).ok()?;
+        RecordedRun::read(&bytes).ok().filter(|(_, again)| again == link).map(|(record, _)| record)
+    }
 }
 
 /// A store that is only read.
@@ -128,8 +134,8 @@ impl StoreReader {
             match started::read(started, self.id, &name) {
                 Ok(marker) => markers.push(marker),
                 Err(error) => {
-                    let file = Some(format!("{}/{}", open::STARTED, printable(&name)));
-                    findings.push(Finding { task_class: None, seq: None, file, defect: Defect::Marker(error) });
+                    let file = format!("{}/{}", open::STARTED, printable(&name));
+                    findings.push(Finding::of_file(file, Defect::Marker(error)));
                 }
             }
         }
@@ -216,7 +222,7 @@ impl Reading {
 
     fn report(&mut self, claimed: Option<(TaskClassName, u64)>, name: &str, defect: Defect) {
         let (task_class, seq) = claimed.unzip();
-        self.findings.push(Finding { task_class, seq, file: Some(format!("runs/{name}")), defect });
+        self.findings.push(Finding { task_class, seq, ..Finding::of_file(format!("runs/{name}"), defect) });
     }
 
     fn finish(mut self, id: StoreId, known: &Snapshot, names: BTreeSet<String>) -> Scan {

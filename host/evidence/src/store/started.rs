@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::reader::{DRAFT_PREFIX, is_ignored};
 use crate::chain::StoreId;
 use crate::files::{Dir, FileError};
-use eval_model::advice::Advice;
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::json;
 use eval_model::utc::UtcMillis;
@@ -43,15 +42,11 @@ pub struct Started {
 /// Why a marker was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnounceError {
-    #[error("no random number for the marker of a run")]
+    #[error("the operating system gave no random number")]
     Random(#[source] getrandom::Error),
-    #[error("the marker of a run does not serialise")]
-    Serialise(#[source] serde_json::Error),
     #[error(transparent)]
     File(#[from] FileError),
 }
-
-impl Advice for AnnounceError {}
 
 /// Why a file is not a marker of this store.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +56,7 @@ pub enum ReadMarkerError {
     #[error("it belongs to the store `{found}`")]
     ForeignStore { found: StoreId },
     #[error("it has format version {found}, and this program reads up to {SCHEMA_VERSION}: use a newer eval-host")]
-    Newer { found: u32 },
+    Newer { found: u64, digest: Digest },
     #[error("it does not read as a marker")]
     Malformed(#[source] serde_json::Error),
     #[error("it is not UTF-8 text")]
@@ -90,8 +85,7 @@ pub(super) fn announce(
         number: format!("{:016x}", u64::from_be_bytes(number)),
         shards: shards.to_vec(),
     };
-    let mut bytes = serde_json::to_vec(&marker).map_err(AnnounceError::Serialise)?;
-    bytes.push(b'\n');
+    let bytes = json::line(&marker);
     let digest = Digest::of(&bytes);
     let name = file_name(&marker, digest);
     let draft = format!("{DRAFT_PREFIX}{name}");
@@ -117,15 +111,16 @@ pub(super) fn names(started: &Dir) -> Result<Vec<std::ffi::OsString>, FileError>
 pub(super) fn read(started: &Dir, store_id: StoreId, name: &std::ffi::OsStr) -> Result<Started, ReadMarkerError> {
     let bytes = started.read(name, MOST_MARKER_BYTES)?;
     let text = str::from_utf8(&bytes).map_err(|_| ReadMarkerError::Text)?;
-    let marker: StartedMarker =
-        json::check_object(text).and_then(|()| serde_json::from_str(text)).map_err(ReadMarkerError::Malformed)?;
-    if marker.schema_version > SCHEMA_VERSION {
-        return Err(ReadMarkerError::Newer { found: marker.schema_version });
+    let digest = Digest::of(&bytes);
+    if let Some(json::Version { schema_version: found, .. }) = json::version(text)
+        && found > u64::from(SCHEMA_VERSION)
+    {
+        return Err(ReadMarkerError::Newer { found, digest });
     }
+    let marker: StartedMarker = json::parse(text).map_err(ReadMarkerError::Malformed)?;
     if marker.store_id != store_id {
         return Err(ReadMarkerError::ForeignStore { found: marker.store_id });
     }
-    let digest = Digest::of(&bytes);
     let expected = file_name(&marker, digest);
     if name.to_str() == Some(expected.as_str()) {
         Ok(Started { digest, marker })

@@ -9,7 +9,7 @@ use eval_model::ids::Digest;
 
 use crate::store::{Evidence, ReadObjectError};
 
-/// Why a case cannot be had from the objects.
+/// Why a case cannot be restored from the objects.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreCaseError {
     #[error(transparent)]
@@ -28,7 +28,7 @@ impl Advice for RestoreCaseError {
     fn exit(&self) -> Exit {
         match self {
             Self::Object(error) => error.exit(),
-            Self::Manifest { .. } | Self::Dialect { .. } => Exit::EvidenceBroken,
+            _ => Exit::EvidenceBroken,
         }
     }
 }

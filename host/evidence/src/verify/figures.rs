@@ -177,7 +177,7 @@ mod tests {
 
     fn bytes() -> Vec<u8> {
         let position = Heads::default().next(StoreId::from_bytes([1; 16]), &"fixture".parse().expect("a task class"));
-        Run::new(2).at(&position).to_bytes().expect("it serialises")
+        Run::new(2).at(&position).to_bytes()
     }
 
     fn read(bytes: &[u8]) -> RecordedRun {

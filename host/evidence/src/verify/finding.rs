@@ -59,7 +59,7 @@ pub struct Finding {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Defect {
-    #[error("its name is not a record's, and nothing else belongs here")]
+    #[error("only records belong in this folder, and this is not the name of one")]
     ForeignFile,
     #[error("it cannot be read")]
     Unreadable(#[source] FileError),
@@ -79,11 +79,11 @@ pub enum Defect {
     DraftCommitted { task_class: TaskClassName, seq: u64 },
     #[error("a crash had left it unfinished, and its place is taken or its content cut; it is kept as `{kept}`")]
     DraftSetAside { kept: String },
-    #[error("it is not the marker of a live run")]
+    #[error("eval-host cannot read it as the marker of a live run")]
     Marker(#[source] ReadMarkerError),
-    #[error("it names the marker `{marker}` of its start, which is gone")]
+    #[error("the marker `{marker}`, which announced the run of this record, is gone")]
     MarkerGone { marker: Digest },
-    #[error("one of the cases it names cannot be restored")]
+    #[error("a case that the record names cannot be restored")]
     Case(#[source] RestoreCaseError),
     #[error(transparent)]
     Contradiction(Contradiction),
@@ -93,9 +93,9 @@ pub enum Defect {
     Replay(ReplayDefect),
     #[error(transparent)]
     Anchor(AnchorDefect),
-    #[error("something it names is not there")]
+    #[error("an object that the record names is missing or unreadable")]
     ObjectMissing(#[source] ReadObjectError),
-    #[error("something it names is not what it was")]
+    #[error("an object that the record names has changed")]
     ObjectChanged(#[source] ReadObjectError),
 }
 
@@ -166,22 +166,34 @@ impl From<FinishedDraft> for Finding {
             }
             DraftEnd::SetAside(kept) => Defect::DraftSetAside { kept },
         };
-        Self { task_class: None, seq: None, file: Some(format!("runs/{}", finished.draft)), defect }
+        Self::of_file(format!("runs/{}", finished.draft), defect)
     }
 }
 
 impl From<Broken> for Finding {
     fn from(broken: Broken) -> Self {
-        Self {
-            task_class: Some(broken.task_class),
-            seq: Some(broken.seq),
-            file: broken.file.map(|file| format!("runs/{file}")),
-            defect: Defect::Chain(broken.what),
-        }
+        let file = broken.file.map(|file| format!("runs/{file}"));
+        Self { file, ..Self::of_class(Some(broken.task_class), Some(broken.seq), Defect::Chain(broken.what)) }
     }
 }
 
 impl Finding {
+    /// About the record at a place.
+    pub fn at(link: &Link, defect: Defect) -> Self {
+        let (task_class, seq) = (link.position.task_class.clone(), link.position.seq);
+        Self { task_class: Some(task_class), seq: Some(seq), file: Some(format!("runs/{}", link.file_name())), defect }
+    }
+
+    /// About a file that has no place.
+    pub fn of_file(file: String, defect: Defect) -> Self {
+        Self { task_class: None, seq: None, file: Some(file), defect }
+    }
+
+    /// About a task class or a place in it, or about the whole store, and about no file.
+    pub fn of_class(task_class: Option<TaskClassName>, seq: Option<u64>, defect: Defect) -> Self {
+        Self { task_class, seq, file: None, defect }
+    }
+
     pub fn state(&self) -> State {
         self.defect.state()
     }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::State;
 use crate::chain::{Head, Heads, StoreId};
 use crate::files::{Dir, FileError, FileProblem, LockError, Missing, Share};
-use eval_model::advice::{Advice, Exit};
+use eval_model::advice::Advice;
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::json;
 
@@ -92,8 +92,6 @@ pub enum LastSeenError {
         "the last-seen head of this store moved elsewhere meanwhile: record {seq} of `{task_class}` is `{there}` and not `{here}`"
     )]
     Conflict { task_class: TaskClassName, seq: u64, here: RecordHash, there: RecordHash },
-    #[error("the last-seen head does not serialise")]
-    Serialise(#[source] serde_json::Error),
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
@@ -101,20 +99,10 @@ pub enum LastSeenError {
 }
 
 impl Advice for LastSeenError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Conflict { .. } => Exit::EvidenceBroken,
-            Self::Serialise(_) => Exit::HarnessError,
-            Self::Lock(error) => error.exit(),
-            Self::File(error) => error.exit(),
-        }
-    }
-
     fn hint(&self) -> Option<String> {
         match self {
             Self::File(_) => Some("name a writable folder with XDG_STATE_HOME".to_owned()),
-            Self::Lock(error) => error.hint(),
-            Self::Conflict { .. } | Self::Serialise(_) => None,
+            _ => None,
         }
     }
 }
@@ -178,8 +166,7 @@ impl LastSeenFile {
         if memory == Memory::Seen(next.clone()) {
             return Ok(());
         }
-        let bytes = encode(&next).map_err(LastSeenError::Serialise)?;
-        Ok(self.dir.replace(&self.name, &bytes)?)
+        Ok(self.dir.replace(&self.name, &encode(&next))?)
     }
 }
 
@@ -266,12 +253,11 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// One line of JSON, and one with its BLAKE3, so that no bit of it can change unnoticed.
-fn encode(seen: &LastSeen) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = serde_json::to_vec(seen)?;
-    bytes.push(b'\n');
+fn encode(seen: &LastSeen) -> Vec<u8> {
+    let mut bytes = json::line(seen);
     let check = Digest::of(&bytes);
     bytes.extend_from_slice(format!("{check}\n").as_bytes());
-    Ok(bytes)
+    bytes
 }
 
 fn decode(bytes: &[u8]) -> Option<LastSeen> {
@@ -281,8 +267,7 @@ fn decode(bytes: &[u8]) -> Option<LastSeen> {
     if Digest::of(format!("{line}\n").as_bytes()) != check {
         return None;
     }
-    json::check_object(line).ok()?;
-    serde_json::from_str(line).ok()
+    json::parse(line).ok()
 }
 
 #[cfg(test)]

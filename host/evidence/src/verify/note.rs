@@ -47,9 +47,9 @@ impl Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotSeenBefore => {
-                f.write_str("the store was not seen before on this machine: whether its tail was cut off, nobody can tell")
-            }
+            Self::NotSeenBefore => f.write_str(
+                "eval-host has not seen this store on this machine before, so it cannot tell whether its last records are missing",
+            ),
             Self::NothingRemembered => f.write_str(
                 "without a state directory nothing is remembered of the store, so a tail that is cut off is not noticed; set HOME \
                  or XDG_STATE_HOME",

@@ -55,13 +55,13 @@ pub enum ReplayDefect {
     },
     #[error("the output of case `{case_id}` is not UTF-8 text")]
     OutputText { case_id: CaseId },
-    #[error("an object that is needed cannot be had")]
+    #[error("an object that the replay needs cannot be read")]
     Object(#[source] ReadObjectError),
-    #[error("its limits are beyond what this program grants")]
+    #[error("the record's limits exceed the maxima of this eval-host")]
     Limits(#[source] LimitError),
-    #[error("its rubric does not load")]
+    #[error("the record's rubric does not load")]
     Rubric(#[source] Box<dyn Error + Send + Sync>),
-    #[error("its rubric could not be run")]
+    #[error("the record's rubric cannot be run")]
     Runner(#[source] RunnerError),
 }
 
@@ -119,12 +119,7 @@ struct Replayer<'a> {
 impl Replayer<'_> {
     fn replay_record(&mut self, link: &Link) {
         self.replay.records += 1;
-        // The walk has read this file as a record with this hash. If it is another one now, that is a finding too.
-        let name = link.file_name();
-        let record = match self.evidence.record(name.as_str()).map(|bytes| RecordedRun::read(&bytes)) {
-            Ok(Ok((record, again))) if again == *link => record,
-            _ => return self.report(link, Defect::Gone),
-        };
+        let Some(record) = self.evidence.verified_record(link) else { return self.report(link, Defect::Gone) };
         match self.replay_cases(&record) {
             Ok(defects) => defects.into_iter().for_each(|defect| self.report(link, Defect::Replay(defect))),
             Err(defect) => self.report(link, Defect::Replay(defect)),
@@ -132,12 +127,7 @@ impl Replayer<'_> {
     }
 
     fn report(&mut self, link: &Link, defect: Defect) {
-        self.replay.findings.push(Finding {
-            task_class: Some(link.position.task_class.clone()),
-            seq: Some(link.position.seq),
-            file: Some(format!("runs/{}", link.file_name())),
-            defect,
-        });
+        self.replay.findings.push(Finding::at(link, defect));
     }
 
     fn replay_cases(&mut self, record: &RecordedRun) -> Result<Vec<ReplayDefect>, ReplayDefect> {
@@ -380,6 +370,6 @@ mod tests {
     fn a_rubric_that_does_not_load_leaves_the_record_unverifiable() {
         let (state, _, first) = replayed(Loads::Nothing, "48.0.8", |_| {});
         assert_eq!(state, State::Unverifiable);
-        assert!(first.ends_with("its rubric does not load: it is no component"), "{first}");
+        assert!(first.ends_with(": the record's rubric does not load: it is no component"), "{first}");
     }
 }

@@ -10,8 +10,8 @@ use super::note::Note;
 use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, Position, StoreId};
 use crate::files::{FileError, LockError};
-use crate::store::{Evidence, Seen, Snapshot, Started, StoreReader, scan};
-use eval_model::advice::{Advice, Exit};
+use crate::store::{Evidence, ReadMarkerError, Seen, Snapshot, Started, StoreReader, scan};
+use eval_model::advice::Advice;
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::utc::UtcMillis;
 
@@ -53,19 +53,10 @@ pub enum VerifyError {
 }
 
 impl Advice for VerifyError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Lock(error) => error.exit(),
-            Self::File(error) => error.exit(),
-            Self::LastSeen(error) => error.exit(),
-        }
-    }
-
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Lock(error) => error.hint(),
-            Self::File(error) => error.hint(),
             Self::LastSeen(error) => error.hint(),
+            _ => None,
         }
     }
 }
@@ -162,12 +153,8 @@ impl Verification {
         self.notes.extend(notes);
         let hash_at = |class: &TaskClassName, seq| self.hash_at(class, seq);
         let defects = checkpoint.compare(self.store_id, self.heads(), &hash_at);
-        self.add(defects.into_iter().map(|(task_class, seq, defect)| Finding {
-            task_class,
-            seq,
-            file: None,
-            defect: Defect::Anchor(defect),
-        }));
+        let finding = |(class, seq, defect)| Finding::of_class(class, seq, Defect::Anchor(defect));
+        self.add(defects.into_iter().map(finding));
     }
 
     fn hash_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {
@@ -223,12 +210,8 @@ fn walk(
         progress(seen.done, seen.total);
     });
     scan.findings.extend(contents.finish());
-    scan.findings.extend(scan.drafts.into_iter().map(|draft| Finding {
-        task_class: None,
-        seq: None,
-        file: Some(format!("runs/{draft}")),
-        defect: Defect::Draft,
-    }));
+    let unfinished = |draft| Finding::of_file(format!("runs/{draft}"), Defect::Draft);
+    scan.findings.extend(scan.drafts.into_iter().map(unfinished));
     let place = |link: Link| ((link.position.task_class.clone(), link.position.seq), link);
     let mut verification = Verification {
         store_id: evidence.id(),
@@ -266,7 +249,8 @@ impl Verification {
                 named.extend(started.marker.shards.iter().map(|shard| (*shard, place.clone())));
             }
         }
-        let there: BTreeSet<_> = markers.iter().map(|started| started.digest).collect();
+        let newer = self.newer_markers();
+        let there: BTreeSet<_> = markers.iter().map(|started| started.digest).chain(newer).collect();
         for started in markers {
             self.classes.entry(started.marker.task_class.clone()).or_default().started += 1;
             if !named.contains_key(&started.digest) {
@@ -274,15 +258,18 @@ impl Verification {
             }
         }
         let gone = named.iter().filter(|(marker, _)| !there.contains(*marker));
-        let findings: Vec<_> = gone
-            .map(|(marker, (task_class, seq))| Finding {
-                task_class: Some(task_class.clone()),
-                seq: Some(*seq),
-                file: None,
-                defect: Defect::MarkerGone { marker: *marker },
-            })
-            .collect();
-        self.add(findings);
+        let finding = |(marker, (class, seq)): (&Digest, &(TaskClassName, u64))| {
+            Finding::of_class(Some(class.clone()), Some(*seq), Defect::MarkerGone { marker: *marker })
+        };
+        self.add(gone.map(finding).collect::<Vec<_>>());
+    }
+
+    /// Markers that are there, and that only a newer program can read.
+    fn newer_markers(&self) -> impl Iterator<Item = Digest> {
+        self.findings.iter().filter_map(|finding| match &finding.defect {
+            Defect::Marker(ReadMarkerError::Newer { digest, .. }) => Some(*digest),
+            _ => None,
+        })
     }
 
     fn compare_with_last_seen(&mut self, checks: Checks<'_>, memory: Memory) {
@@ -291,7 +278,11 @@ impl Verification {
             let is_kept = checks.last_seen.is_some();
             self.notes.push(if is_kept { Note::NotSeenBefore } else { Note::NothingRemembered });
         }
-        let defects = match memory {
+        // A marker that only a newer program can read is not gone, and nobody can tell of which class it is.
+        let newer = u64::try_from(self.newer_markers().count()).unwrap_or(u64::MAX);
+        let is_there =
+            |defect: &_| matches!(defect, LastSeenDefect::MarkersGone { seen, found } if seen - found <= newer);
+        let mut defects = match memory {
             Memory::Seen(seen) => {
                 seen.compare(self.store_id, self.heads(), &started, &|class, seq| self.hash_at(class, seq))
             }
@@ -299,12 +290,9 @@ impl Verification {
             Memory::None if checks.first_use == FirstUse::Refuse => vec![(None, None, LastSeenDefect::NeverSeen)],
             Memory::None => Vec::new(),
         };
-        self.add(defects.into_iter().map(|(task_class, seq, defect)| Finding {
-            task_class,
-            seq,
-            file: None,
-            defect: Defect::LastSeen(defect),
-        }));
+        defects.retain(|(_, _, defect)| !is_there(defect));
+        let finding = |(class, seq, defect)| Finding::of_class(class, seq, Defect::LastSeen(defect));
+        self.add(defects.into_iter().map(finding));
     }
 }
 
@@ -320,8 +308,7 @@ struct ContentCheck<'a> {
 
 /// A record's place, and the objects it names.
 struct Named {
-    seq: u64,
-    file: String,
+    link: Link,
     objects: BTreeSet<Digest>,
     cases: BTreeSet<Digest>,
 }
@@ -334,18 +321,17 @@ impl<'a> ContentCheck<'a> {
     fn check(&mut self, seen: &Seen<'_>) {
         let record = seen.record;
         let named = Named {
-            seq: record.seq,
-            file: format!("runs/{}", seen.link.file_name()),
+            link: seen.link.clone(),
             objects: record.named_objects(),
             cases: record.case_digest_set.values().copied().collect(),
         };
         if let Some(contradiction) = figures::contradiction(record) {
-            self.report(&record.task_class, &named, Defect::Contradiction(contradiction));
+            self.findings.push(Finding::at(&named.link, Defect::Contradiction(contradiction)));
         }
         match self.scope {
-            ObjectScope::All => self.check_objects(&record.task_class, &named),
+            ObjectScope::All => self.check_objects(&named),
             ObjectScope::Newest => {
-                if self.newest.get(&record.task_class).is_none_or(|newest| newest.seq < named.seq) {
+                if self.newest.get(&record.task_class).is_none_or(|newest| newest.link.position.seq < record.seq) {
                     self.newest.insert(record.task_class.clone(), named);
                 }
             }
@@ -353,18 +339,18 @@ impl<'a> ContentCheck<'a> {
     }
 
     fn finish(mut self) -> Vec<Finding> {
-        for (task_class, named) in std::mem::take(&mut self.newest) {
-            self.check_objects(&task_class, &named);
+        for named in std::mem::take(&mut self.newest).values() {
+            self.check_objects(named);
         }
         self.findings
     }
 
-    fn check_objects(&mut self, task_class: &TaskClassName, named: &Named) {
+    fn check_objects(&mut self, named: &Named) {
         for digest in &named.objects {
             let is_case = named.cases.contains(digest);
             let defect = if is_case { self.check_case(*digest) } else { self.check_object(*digest) };
             if let Some(defect) = defect {
-                self.report(task_class, named, defect);
+                self.findings.push(Finding::at(&named.link, defect));
             }
         }
     }
@@ -382,14 +368,5 @@ impl<'a> ContentCheck<'a> {
             Ok(manifest) => manifest.files().find_map(|(_, file)| self.check_object(file)),
             Err(error) => Some(error.into()),
         }
-    }
-
-    fn report(&mut self, task_class: &TaskClassName, named: &Named, defect: Defect) {
-        self.findings.push(Finding {
-            task_class: Some(task_class.clone()),
-            seq: Some(named.seq),
-            file: Some(named.file.clone()),
-            defect,
-        });
     }
 }

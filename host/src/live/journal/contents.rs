@@ -62,7 +62,7 @@ impl JournalContents {
 fn parse_line(line: &[u8]) -> Result<Line, String> {
     let text = line.strip_suffix(b"\n").ok_or("it is not whole")?;
     let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text")?;
-    json::check_object(text).and_then(|()| serde_json::from_str(text)).map_err(|error| error.to_string())
+    json::parse(text).map_err(|error| error.to_string())
 }
 
 /// A journal while it is being read.

@@ -52,9 +52,9 @@ fn names_that_would_fool_a_terminal_are_printed_harmlessly() {
         fs::write(path.join("runs").join(OsStr::from_bytes(name)), "{}").expect("a file");
     }
     let found = state_of(&path);
-    tampered(&found, r"`runs/\x1b[2J.json`: its name is not a record's");
-    tampered(&found, r"`runs/\xff\xfe`: its name is not a record's");
-    tampered(&found, r"`runs/a\nOK`: its name is not a record's");
+    tampered(&found, r"`runs/\x1b[2J.json`: only records belong in this folder, and this is not the name of one");
+    tampered(&found, r"`runs/\xff\xfe`: only records belong in this folder, and this is not the name of one");
+    tampered(&found, r"`runs/a\nOK`: only records belong in this folder, and this is not the name of one");
     assert!(found.1.iter().all(|finding| !finding.contains(char::is_control)), "{found:?}");
     assert!(append(&path, "a", 2).is_err());
 }
@@ -100,7 +100,10 @@ fn anything_else_beside_the_records_is_foreign() {
     let others = ["notes.txt~", ".notes.swp", "~", ".DS_Store~"].map(str::to_owned);
     for name in left_by_editors.into_iter().chain(others) {
         fs::write(path.join("runs").join(&name), "an older text").expect("a file");
-        tampered(&state_of(&path), &format!("`runs/{name}`: its name is not a record's"));
+        tampered(
+            &state_of(&path),
+            &format!("`runs/{name}`: only records belong in this folder, and this is not the name of one"),
+        );
         append(&path, "a", 2).expect_err("it is not continued");
         fs::remove_file(path.join("runs").join(name)).expect("removed");
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::chain::Heads;
 use crate::record::fixture::Run;
-use crate::verify::{ObjectScope, State, Verification, verify_evidence};
+use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, State, Verification, verify_evidence, verify_store};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use tempfile::TempDir;
@@ -114,6 +114,45 @@ fn a_changed_record_is_named_and_the_chain_is_not_continued() {
     );
     let error = try_append(&store, &Snapshot::default(), "a", &Run::new(4));
     assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Broken(_), .. })));
+}
+
+#[test]
+fn a_record_is_given_only_as_it_was_verified() {
+    let (_temp, store) = new_store();
+    let (first, second) = (append(&store, "a", 1), append(&store, "a", 2));
+    assert_eq!(store.reader().verified_record(&first.link).expect("as verified").seq, 1);
+    fs::copy(&second.path, &first.path).expect("overwritten");
+    assert!(store.reader().verified_record(&first.link).is_none(), "another record is there now");
+    fs::remove_file(&first.path).expect("removed");
+    assert!(store.reader().verified_record(&first.link).is_none());
+    assert_eq!(store.reader().verified_record(&second.link).expect("as verified").seq, 2);
+}
+
+#[test]
+fn a_marker_of_a_newer_version_is_unverifiable_and_not_tampered() {
+    let (temp, store) = new_store();
+    let newer = b"{\"schema_version\":2,\"region\":\"north\"}\n";
+    let path = store.started.path().join("20261116T090000.000Z-00000000.json");
+    fs::write(&path, newer).expect("written");
+    let (run, incoming) = (Run::new(1), store.incoming().expect("it takes objects"));
+    run.keep_objects(&incoming);
+    let build = |position: &_| EvalRunRecord { started_marker: Some(Digest::of(newer)), ..run.at(position) };
+    store.append(&Snapshot::default(), &class("a"), &incoming, build).expect("committed");
+    let last_seen = LastSeenFile::open(temp.path(), store.reader().root().path(), PATIENCE).expect("a last-seen head");
+    let started = [(class("a"), 1)].into();
+    last_seen.advance(store.reader().id(), verified(&store).heads(), &started).expect("remembered");
+    let state = || {
+        let checks = Checks { last_seen: Some(&last_seen), first_use: FirstUse::Refuse, user: user() };
+        let found = verify_store(store.reader(), checks, &mut |_, _| {}).expect("it can be read");
+        (found.state(), found.findings.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let (unverifiable, findings) = state();
+    assert_eq!((unverifiable, findings.len()), (State::Unverifiable, 1), "{findings:?}");
+    assert!(findings[0].ends_with("it has format version 2, and this program reads up to 1: use a newer eval-host"));
+    fs::write(&path, "{\"schema_version\":1,\"region\":\"north\"}\n").expect("written");
+    assert_eq!(state().0, State::Tampered);
+    fs::remove_file(&path).expect("removed");
+    assert_eq!(state().0, State::Tampered);
 }
 
 #[test]
