@@ -21,7 +21,7 @@ pub(super) struct ListArgs {
 }
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let root = super::open_bench_root(&args.places.bench_root)?;
+    let root = args.places.bench_root.open()?;
     let mut printer = Printer::stdio();
     let last_runs = last_runs(&args.places);
     let mut exit = Exit::Ok;

@@ -10,7 +10,7 @@ use super::concurrency::ConcurrencyArgs;
 use super::evidence::TrustArgs;
 use super::failure::Failure;
 use super::run::{OutputArgs, Reporters, open_bench, open_store, prepare_rubric};
-use super::{Places, environment, open_input_root};
+use super::{InputRootArgs, Places, environment};
 use crate::run::answer_set::{AnswerSet, MergedRun};
 use crate::run::cases::{AnswerSource, Run};
 use crate::run::live::emit_notes;
@@ -23,9 +23,8 @@ pub(super) struct MergeArgs {
     answer_sets: Vec<PathBuf>,
     #[command(flatten)]
     concurrency: ConcurrencyArgs,
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
-    #[arg(long, value_name = "DIR")]
-    input_root: Option<PathBuf>,
+    #[command(flatten)]
+    input_root: InputRootArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -39,7 +38,7 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     let sets: Result<Vec<_>, _> = args.answer_sets.iter().map(|path| AnswerSet::read(path)).collect();
     let merged = MergedRun::join(sets?)?;
     let bench = open_bench(&args.places, &merged.run.task_class)?;
-    let input_root = open_input_root(args.input_root.as_deref())?;
+    let input_root = args.input_root.open()?;
     let commit = environment::git_commit(bench.folder.path());
     let description = merged.check_bench(merged.run.on_bench(&bench, commit))?;
     let concurrency = args.concurrency.scorers();

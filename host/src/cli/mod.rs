@@ -120,9 +120,8 @@ struct Places {
     /// The store that holds records and objects.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_STORE)]
     out: PathBuf,
-    /// The folder with one bench per task class.
-    #[arg(long, value_name = "DIR", default_value = DEFAULT_BENCH_ROOT)]
-    bench_root: PathBuf,
+    #[command(flatten)]
+    bench_root: BenchRootArgs,
 }
 
 impl Places {
@@ -132,7 +131,38 @@ impl Places {
             let word = quoted(&path.to_string_lossy());
             if path == Path::new(default) { String::new() } else { format!(" {name} {word}") }
         };
-        flag("--out", &self.out, DEFAULT_STORE) + &flag("--bench-root", &self.bench_root, DEFAULT_BENCH_ROOT)
+        flag("--out", &self.out, DEFAULT_STORE) + &flag("--bench-root", &self.bench_root.bench_root, DEFAULT_BENCH_ROOT)
+    }
+}
+
+#[derive(Debug, Args)]
+struct BenchRootArgs {
+    /// The folder with one bench per task class.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_BENCH_ROOT)]
+    bench_root: PathBuf,
+}
+
+impl BenchRootArgs {
+    fn path(&self) -> &Path {
+        &self.bench_root
+    }
+
+    fn open(&self) -> Result<Dir, ArgumentError> {
+        open_bench_root(&self.bench_root)
+    }
+}
+
+#[derive(Debug, Args)]
+struct InputRootArgs {
+    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
+    #[arg(long, value_name = "DIR")]
+    input_root: Option<PathBuf>,
+}
+
+impl InputRootArgs {
+    fn open(&self) -> Result<InputRoot, ArgumentError> {
+        let opened = self.input_root.as_deref().map(|path| open_named(path, NamedFolder::InputRoot));
+        opened.transpose().map(InputRoot)
     }
 }
 
@@ -182,10 +212,6 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 fn open_bench_root(path: &Path) -> Result<Dir, ArgumentError> {
     open_named(path, NamedFolder::BenchRoot)
-}
-
-fn open_input_root(path: Option<&Path>) -> Result<InputRoot, ArgumentError> {
-    path.map(|path| open_named(path, NamedFolder::InputRoot)).transpose().map(InputRoot)
 }
 
 /// Opens a folder that the user named, as what it is for.

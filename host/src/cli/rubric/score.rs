@@ -16,7 +16,7 @@ use crate::bench::{Bench, load_bench};
 use crate::cli::error::{ArgumentError, HostError};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::{environment, open_bench_root, open_input_root, read_file};
+use crate::cli::{InputRootArgs, environment, open_bench_root, read_file};
 use crate::output::lines::{Line, TriedCaseLine};
 use eval_evidence::files::MOST_FILE_BYTES;
 use eval_model::advice::Exit;
@@ -41,9 +41,8 @@ pub(in crate::cli) struct ScoreArgs {
     /// Write the scratch directory, as the rubric left it, to this new folder.
     #[arg(long, value_name = "DIR")]
     keep_scratch: Option<PathBuf>,
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
-    #[arg(long, value_name = "DIR")]
-    input_root: Option<PathBuf>,
+    #[command(flatten)]
+    input_root: InputRootArgs,
 }
 
 pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Failure> {
@@ -92,7 +91,7 @@ fn load(args: &ScoreArgs) -> Result<(Bench, ReadCase), Failure> {
     };
     let (root, task_class, name) = places().ok_or_else(|| ArgumentError::NotACase { path: args.case.clone() })?;
     let bench = load_bench(&open_bench_root(root)?, &task_class)?;
-    let input_root = open_input_root(args.input_root.as_deref())?;
+    let input_root = args.input_root.open()?;
     let case = bench.read_case(name, &input_root)?;
     Ok((bench, case.read))
 }

@@ -1,7 +1,6 @@
 //! `eval-host rubric test`: a bench's golden tests, in the sandbox of a run and under its limits.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use clap::Args;
 
@@ -10,7 +9,7 @@ use crate::bench::{Bench, InputRoot, load_bench};
 use crate::cli::error::HostError;
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::{environment, open_bench_root, open_input_root};
+use crate::cli::{BenchRootArgs, InputRootArgs, environment};
 use crate::output::lines::{GoldenLine, Line};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -21,12 +20,10 @@ pub(in crate::cli) struct TestArgs {
     /// The bench whose rubric to test.
     #[arg(long, value_name = "NAME")]
     task_class: TaskClassName,
-    /// The folder with one bench per task class.
-    #[arg(long, value_name = "DIR", default_value = "bench")]
-    bench_root: PathBuf,
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
-    #[arg(long, value_name = "DIR")]
-    input_root: Option<PathBuf>,
+    #[command(flatten)]
+    bench_root: BenchRootArgs,
+    #[command(flatten)]
+    input_root: InputRootArgs,
 }
 
 /// What the golden tests used at most, to be held against the limits.
@@ -39,8 +36,8 @@ struct Tally {
 }
 
 pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Failure> {
-    let bench = load_bench(&open_bench_root(&args.bench_root)?, &args.task_class)?;
-    let input_root = open_input_root(args.input_root.as_deref())?;
+    let bench = load_bench(&args.bench_root.open()?, &args.task_class)?;
+    let input_root = args.input_root.open()?;
     let rubric = environment::sandbox(NonZeroUsize::MIN)?
         .load(&bench.rubric)
         .map_err(|source| HostError::LoadRubric { rubric: format!("the rubric of `{}`", args.task_class), source })?

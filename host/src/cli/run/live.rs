@@ -48,7 +48,7 @@ pub(super) fn run(
         interrupt: &interrupt,
         scratch: environment::scratch(),
         program: environment::this_program()?,
-        bench_root: here.join(&args.places.bench_root),
+        bench_root: here.join(args.places.bench_root.path()),
     };
     let started_at = description.started_at;
     let clock = || environment::now().unwrap_or(started_at);

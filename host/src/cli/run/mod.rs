@@ -24,7 +24,7 @@ use self::error::RunCommandError;
 use super::error::{HostError, NamedFolder};
 use super::evidence::{self, TrustArgs};
 use super::failure::Failure;
-use super::{LOCK_PATIENCE, Places, environment, open_bench_root, open_input_root, open_named, read_file};
+use super::{LOCK_PATIENCE, Places, environment, open_named, read_file};
 use crate::bench::select::Wanted;
 use crate::bench::{Bench, load_bench};
 use crate::description::RunDescription;
@@ -41,8 +41,8 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
     let bench = open_bench(&args.places, &args.task_class)?;
     // As soon as it is certain that there is such a bench: what others spend from here on counts against this run.
     let spends = args.live.live && !args.selection.dry_run;
-    let queue = spends.then(|| RunLockQueue::join(&args.places.bench_root, &args.task_class));
-    let input_root = open_input_root(args.input_root.as_deref())?;
+    let queue = spends.then(|| RunLockQueue::join(args.places.bench_root.path(), &args.task_class));
+    let input_root = args.input_root.open()?;
     let description = describe(&bench, &args.selection)?;
     match queue.transpose()? {
         _ if args.selection.dry_run => dry_run::dry_run(&bench, &description, &input_root, &args.live),
@@ -78,7 +78,7 @@ fn replay(
 }
 
 pub(super) fn open_bench(places: &Places, task_class: &TaskClassName) -> Result<Bench, Failure> {
-    Ok(load_bench(&open_bench_root(&places.bench_root)?, task_class)?)
+    Ok(load_bench(&places.bench_root.open()?, task_class)?)
 }
 
 /// Opens the store, and checks it before anything is run.
