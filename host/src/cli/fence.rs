@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::bench::{BenchRootArgs, InputRootArgs};
+use super::environment;
 use super::error::ArgumentError;
 use super::failure::Failure;
 use super::printer::{Printer, counted};
-use super::{BenchRootArgs, InputRootArgs, environment};
 use crate::bench::fence::{GitFacts, fence as check_benches};
 use crate::output::lines::Line;
 use eval_model::advice::Exit;

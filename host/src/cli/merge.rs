@@ -6,11 +6,12 @@ use clap::Args;
 
 use eval_model::advice::Exit;
 
+use super::bench::{InputRootArgs, open_bench, open_store, prepare_rubric};
 use super::concurrency::ConcurrencyArgs;
 use super::evidence::TrustArgs;
 use super::failure::Failure;
-use super::run::{OutputArgs, Reporters, open_bench, open_store, prepare_rubric};
-use super::{InputRootArgs, Places, environment};
+use super::run::{OutputArgs, Reporters};
+use super::{Places, environment};
 use crate::run::answer_set::{AnswerSet, MergedRun};
 use crate::run::cases::{AnswerSource, Run};
 use crate::run::live::emit_notes;
@@ -37,7 +38,7 @@ pub(super) struct MergeArgs {
 pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     let sets: Result<Vec<_>, _> = args.answer_sets.iter().map(|path| AnswerSet::read(path)).collect();
     let merged = MergedRun::join(sets?)?;
-    let bench = open_bench(&args.places, &merged.run.task_class)?;
+    let bench = open_bench(args.places.bench_root.path(), &merged.run.task_class)?;
     let input_root = args.input_root.open()?;
     let commit = environment::git_commit(bench.folder.path());
     let description = merged.check_bench(merged.run.on_bench(&bench, commit))?;

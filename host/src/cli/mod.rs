@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "a file that the user names may be a pipe")]
 
 mod anchor;
+mod bench;
 mod concurrency;
 mod environment;
 mod error;
@@ -33,9 +34,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::bench::InputRoot;
 use crate::live::agent::{RunMark, quoted};
 use crate::live::guard;
+use bench::BenchRootArgs;
 use error::{ArgumentError, NamedFolder};
 use eval_evidence::files::{Dir, FileError};
 use eval_model::advice::Exit;
@@ -131,38 +132,7 @@ impl Places {
             let word = quoted(&path.to_string_lossy());
             if path == Path::new(default) { String::new() } else { format!(" {name} {word}") }
         };
-        flag("--out", &self.out, DEFAULT_STORE) + &flag("--bench-root", &self.bench_root.bench_root, DEFAULT_BENCH_ROOT)
-    }
-}
-
-#[derive(Debug, Args)]
-struct BenchRootArgs {
-    /// The folder with one bench per task class.
-    #[arg(long, value_name = "DIR", default_value = DEFAULT_BENCH_ROOT)]
-    bench_root: PathBuf,
-}
-
-impl BenchRootArgs {
-    fn path(&self) -> &Path {
-        &self.bench_root
-    }
-
-    fn open(&self) -> Result<Dir, ArgumentError> {
-        open_bench_root(&self.bench_root)
-    }
-}
-
-#[derive(Debug, Args)]
-struct InputRootArgs {
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
-    #[arg(long, value_name = "DIR")]
-    input_root: Option<PathBuf>,
-}
-
-impl InputRootArgs {
-    fn open(&self) -> Result<InputRoot, ArgumentError> {
-        let opened = self.input_root.as_deref().map(|path| open_named(path, NamedFolder::InputRoot));
-        opened.transpose().map(InputRoot)
+        flag("--out", &self.out, DEFAULT_STORE) + &flag("--bench-root", self.bench_root.path(), DEFAULT_BENCH_ROOT)
     }
 }
 
@@ -208,10 +178,6 @@ fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     let exit = if error.use_stderr() { Exit::UsageOrCap } else { Exit::Ok };
     exit.code().into()
-}
-
-fn open_bench_root(path: &Path) -> Result<Dir, ArgumentError> {
-    open_named(path, NamedFolder::BenchRoot)
 }
 
 /// Opens a folder that the user named, as what it is for.

@@ -2,11 +2,12 @@
 
 use clap::Args;
 
+use super::bench::{InputRootArgs, open_bench};
 use super::evidence::{Opened, TrustArgs};
 use super::failure::Failure;
 use super::printer::Printer;
-use super::{InputRootArgs, LOCK_PATIENCE, Places, environment};
-use crate::bench::{Bench, InputRoot, load_bench, load_folder};
+use super::{LOCK_PATIENCE, Places, environment};
+use crate::bench::{Bench, InputRoot, load_folder};
 use crate::output::lines::Line;
 use eval_evidence::gate::{BenchNow, PromotionVerdict, VerifiedRecord, apply, judge};
 use eval_evidence::store::StoreWriter;
@@ -30,7 +31,7 @@ pub(super) struct PromoteArgs {
 }
 
 pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Failure> {
-    let bench = load_bench(&args.places.bench_root.open()?, &args.task_class)?;
+    let bench = open_bench(args.places.bench_root.path(), &args.task_class)?;
     let verdict = verdict(args, &bench)?;
     let line = Line::from(&verdict);
     let mut printer = Printer::stdio();

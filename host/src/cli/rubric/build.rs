@@ -6,10 +6,11 @@ use clap::Args;
 
 use crate::bench::list_task_classes;
 use crate::bench::rubric_build::{BuiltRubric, build_rubric, install_rubric};
+use crate::cli::bench::BenchRootArgs;
+use crate::cli::environment;
 use crate::cli::error::HostError;
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::{BenchRootArgs, environment};
 use crate::output::lines::{Line, RubricLine};
 use eval_evidence::files::Dir;
 use eval_model::advice::Exit;

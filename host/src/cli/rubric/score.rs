@@ -12,11 +12,12 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 
-use crate::bench::{Bench, load_bench};
+use crate::bench::Bench;
+use crate::cli::bench::{InputRootArgs, open_bench, prepare_component, prepare_rubric};
 use crate::cli::error::{ArgumentError, HostError};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::{InputRootArgs, environment, open_bench_root, read_file};
+use crate::cli::read_file;
 use crate::output::lines::{Line, TriedCaseLine};
 use eval_evidence::files::MOST_FILE_BYTES;
 use eval_model::advice::Exit;
@@ -48,14 +49,14 @@ pub(in crate::cli) struct ScoreArgs {
 pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Failure> {
     let (bench, case) = load(args)?;
     let output_json = read_output(&args.output)?;
-    let (rubric, component) = match &args.rubric {
-        Some(path) => (format!("`{}`", path.display()), read_file(path, MOST_COMPONENT_BYTES)?),
-        None => (format!("the rubric of `{}`", bench.registration.task_class), bench.rubric.clone()),
+    let (limits, workers) = (bench.registration.limits, NonZeroUsize::MIN);
+    let rubric = match &args.rubric {
+        Some(path) => {
+            let component = read_file(path, MOST_COMPONENT_BYTES)?;
+            prepare_component(format!("`{}`", path.display()), &component, limits, workers)?
+        }
+        None => prepare_rubric(&bench, workers)?,
     };
-    let rubric = environment::sandbox(NonZeroUsize::MIN)?
-        .load(&component)
-        .map_err(|source| HostError::LoadRubric { rubric, source })?
-        .prepare(bench.registration.limits);
     let runner = KeepsScratch { rubric: &rubric, scratch: Mutex::default() };
     let judged = judge(&runner, &case, &output_json, Meter::default(), &bench.registration.standards.block_modes)?;
     let exit = report(&bench, &case, &judged)?;
@@ -90,7 +91,7 @@ fn load(args: &ScoreArgs) -> Result<(Bench, ReadCase), Failure> {
         Some((bench.parent()?, bench.file_name()?.to_str()?.parse().ok()?, name))
     };
     let (root, task_class, name) = places().ok_or_else(|| ArgumentError::NotACase { path: args.case.clone() })?;
-    let bench = load_bench(&open_bench_root(root)?, &task_class)?;
+    let bench = open_bench(root, &task_class)?;
     let input_root = args.input_root.open()?;
     let case = bench.read_case(name, &input_root)?;
     Ok((bench, case.read))

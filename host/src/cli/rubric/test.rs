@@ -5,11 +5,10 @@ use std::num::NonZeroUsize;
 use clap::Args;
 
 use crate::bench::golden::{GoldenResult, GoldenTest, golden_tests, run_golden};
-use crate::bench::{Bench, InputRoot, load_bench};
-use crate::cli::error::HostError;
+use crate::bench::{Bench, InputRoot};
+use crate::cli::bench::{BenchRootArgs, InputRootArgs, open_bench, prepare_rubric};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::{BenchRootArgs, InputRootArgs, environment};
 use crate::output::lines::{GoldenLine, Line};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -36,12 +35,9 @@ struct Tally {
 }
 
 pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Failure> {
-    let bench = load_bench(&args.bench_root.open()?, &args.task_class)?;
+    let bench = open_bench(args.bench_root.path(), &args.task_class)?;
     let input_root = args.input_root.open()?;
-    let rubric = environment::sandbox(NonZeroUsize::MIN)?
-        .load(&bench.rubric)
-        .map_err(|source| HostError::LoadRubric { rubric: format!("the rubric of `{}`", args.task_class), source })?
-        .prepare(bench.registration.limits);
+    let rubric = prepare_rubric(&bench, NonZeroUsize::MIN)?;
     let mut printer = Printer::stdio();
     let mut tally = Tally::default();
     for name in bench.case_names() {

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::super::Places;
+use super::super::bench::InputRootArgs;
 use super::super::concurrency::ConcurrencyArgs;
 use super::super::evidence::TrustArgs;
-use super::super::{InputRootArgs, Places};
 use crate::bench::Capture;
 use crate::bench::select::Shard;
 use eval_model::ids::TaskClassName;

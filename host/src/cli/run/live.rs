@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use eval_model::advice::{Advice as _, Exit};
 
+use super::Reporters;
 use super::args::RunArgs;
 use super::error::RunCommandError;
-use super::{Reporters, prepare_rubric};
 use crate::bench::{Bench, InputRoot};
+use crate::cli::bench::prepare_rubric;
 use crate::cli::evidence::memory_of;
 use crate::cli::failure::Failure;
 use crate::cli::{LOCK_PATIENCE, environment};
