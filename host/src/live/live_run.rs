@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use crate::answers::{Answer, ObtainedAnswer, RecordError, Recording, StoredAnswer, SutName, record_cassette};
 use crate::live::agent::{
-    Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, ReportedCost, boot_id,
-    end_group_with_living_leader, end_marked, remove_leftovers,
+    Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, boot_id, end_group_with_living_leader,
+    end_marked, remove_leftovers,
 };
-use crate::live::cost::{Budget, CaseCost, Permission, Reservation, Settled};
+use crate::live::cost::{Budget, Permission, Reservation, Settled};
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Journal, JournalContents, JournalError};
 use crate::live::run_lock::{RunLock, RunLockError};
@@ -149,7 +149,7 @@ impl<'a> LiveRun<'a> {
             Ok(prepared) => prepared,
             Err(error) => {
                 // Nothing was started, so nothing was spent: neither the ledger nor the journal may say otherwise.
-                self.settle(reservation, CaseCost::Known(Usd::ZERO))?;
+                self.settle(reservation, Some(Usd::ZERO))?;
                 return Err(error);
             }
         };
@@ -205,13 +205,13 @@ impl<'a> LiveRun<'a> {
             // What the agent spent is not known, so its reservation stays: in the ledger, and in the journal as lost.
             LiveEnd::Stopped if self.parts.interrupt.is_stopping() => Err(LiveRunError::Interrupted),
             LiveEnd::Stopped => {
-                let settled = self.settle(reservation, CaseCost::Unknown)?;
+                let settled = self.settle(reservation, None)?;
                 let meter = Meter { cost_usd: settled.charged.dollars(), duration_seconds: 0.0 };
                 let answer = Answer::new(Err(NoOutput::SkippedCostCap), meter);
                 Ok(Answer { cost_is_estimate: true, ..answer })
             }
             LiveEnd::Answered(answer) => {
-                let settled = self.settle(reservation, case_cost(answer.cost))?;
+                let settled = self.settle(reservation, answer.cost.and_then(Usd::from_dollars))?;
                 Ok(charged(answer, settled))
             }
         }
@@ -227,7 +227,7 @@ impl<'a> LiveRun<'a> {
         obtained
     }
 
-    fn settle(&self, reservation: Reservation, cost: CaseCost) -> Result<Settled, LiveRunError> {
+    fn settle(&self, reservation: Reservation, cost: Option<Usd>) -> Result<Settled, LiveRunError> {
         let mut budget = self.budget();
         let settled = budget.settle(reservation, cost);
         if settled.overshot {
@@ -320,18 +320,8 @@ fn live(answer: Answer) -> ObtainedAnswer {
     ObtainedAnswer { answer, cassette: None, warnings: Vec::new() }
 }
 
-fn case_cost(cost: ReportedCost) -> CaseCost {
-    match cost {
-        ReportedCost::Known(dollars) => Usd::from_dollars(dollars).map_or(CaseCost::Unknown, CaseCost::Known),
-        ReportedCost::Unknown => CaseCost::Unknown,
-    }
-}
-
 fn charged(answer: LiveAnswer, settled: Settled) -> Answer {
-    let cost_usd = match answer.cost {
-        ReportedCost::Known(dollars) => dollars,
-        ReportedCost::Unknown => settled.charged.dollars(),
-    };
+    let cost_usd = answer.cost.unwrap_or_else(|| settled.charged.dollars());
     Answer {
         output: answer.output,
         meter: Meter { cost_usd, duration_seconds: answer.duration_seconds },
