@@ -42,7 +42,7 @@ pub(crate) struct Settled {
 }
 
 /// What a run has spent, has set aside, and may still spend.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Budget {
     cap: Usd,
     per_case: Option<Usd>,
@@ -79,6 +79,11 @@ impl Budget {
     pub(crate) fn already_spent(&mut self, charged: Usd) {
         self.spent += charged;
         self.largest = self.largest.max(charged);
+    }
+
+    /// Whether somebody has said what a case can cost at most.
+    pub(crate) fn has_price_limit(&self) -> bool {
+        self.per_case.is_some()
     }
 
     pub(crate) fn spent(&self) -> Usd {

@@ -75,10 +75,6 @@ pub(crate) struct Recorder {
 /// What a live run is made of.
 pub(crate) struct LiveParts<'a> {
     pub(crate) sut: LiveSut,
-    /// What the run may spend, with everything already counted that it has spent.
-    pub(crate) budget: Budget,
-    /// Whether `max_cost_usd_per_case` says what a case can cost at most.
-    pub(crate) has_price_limit: bool,
     pub(crate) lock: RunLock,
     pub(crate) journal: Journal,
     /// What an interrupted run of the same terms left behind.
@@ -106,14 +102,14 @@ impl std::fmt::Debug for LiveRun<'_> {
 }
 
 impl<'a> LiveRun<'a> {
-    pub(crate) fn new(parts: LiveParts<'a>) -> Self {
-        let spent_earlier = parts.budget.spent();
+    /// A run that may spend what is left of a budget, in which everything is counted that it has spent already.
+    pub(crate) fn new(parts: LiveParts<'a>, budget: Budget) -> Self {
         Self {
-            budget: Mutex::new(parts.budget.clone()),
+            parts,
+            spent_earlier: budget.spent(),
+            budget: Mutex::new(budget),
             changed: Condvar::new(),
             broken: AtomicBool::new(false),
-            spent_earlier,
-            parts,
         }
     }
 
@@ -221,7 +217,7 @@ impl<'a> LiveRun<'a> {
         let mut obtained = live(answer);
         if obtained.answer.cost_is_estimate {
             let charged = Usd::from_dollars(obtained.answer.meter.cost_usd).unwrap_or(Usd::ZERO);
-            let hint = if self.parts.has_price_limit { "" } else { "; max_cost_usd_per_case would bound it" };
+            let hint = if self.budget().has_price_limit() { "" } else { "; max_cost_usd_per_case would bound it" };
             obtained.warnings.push(format!("{case_id}: its cost is not known, and {charged} was charged{hint}"));
         }
         obtained

@@ -163,17 +163,16 @@ impl Run<'_> {
         earlier_charges.into_iter().for_each(|charged| budget.already_spent(charged));
         let started = start.begin(&self.description, place, &store, &mut say)?;
         let run = Run { description: started.header.run.clone(), ..self };
-        let live_run = LiveRun::new(LiveParts {
+        let parts = LiveParts {
             sut: live_sut(request, started.header.mark.clone(), host, &guard),
-            budget,
-            has_price_limit: request.agent.most_per_case().is_some(),
             lock,
             journal: started.journal,
             earlier: started.earlier,
             recorder,
             interrupt: request.interrupt,
             clock: run.clock,
-        });
+        };
+        let live_run = LiveRun::new(parts, budget);
         let result = run.execute(&live_run, &started.header, &store, store_path, emit);
         match put_away(result, live_run)? {
             Ended::Committed(committed) => Ok(LiveOutcome::Committed(Box::new((*committed, store)))),
