@@ -145,7 +145,7 @@ impl Check {
 
     fn cassette(&mut self, case: &LoadedCase, inputs: &BTreeMap<Digest, String>) {
         let (pin, read) = (case.file.cassette.as_ref(), &case.read);
-        let file_name = pin.map_or("cassette.json", |pin| pin.file_name.as_str());
+        let file_name = case.file.cassette_name();
         let path = Path::new("cases").join(read.case.case_id.as_str()).join(file_name);
         let cassette = match read_cassette(&case.folder, file_name) {
             Ok(cassette) => cassette,

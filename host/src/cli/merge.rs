@@ -14,7 +14,7 @@ use super::run::{OutputArgs, Reporters};
 use super::{Places, environment};
 use crate::run::answer_set::{AnswerSet, MergedRun};
 use crate::run::cases::{AnswerSource, Run};
-use crate::run::live::emit_notes;
+use crate::run::event::emit_notes;
 use crate::run::record::LiveFacts;
 
 #[derive(Debug, Args)]

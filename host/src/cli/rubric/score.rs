@@ -25,7 +25,6 @@ use eval_model::case::ReadCase;
 use eval_model::contract::{CapturedStream, Meter, RubricRunner, RunnerError, ScoreRequest, Scored};
 use eval_model::json;
 use eval_model::judge::{Judgement, judge};
-use eval_model::text::is_harmless;
 use eval_sandbox::{MOST_COMPONENT_BYTES, PreparedRubric, ScratchEntry, ScratchTree};
 
 #[derive(Debug, Args)]
@@ -118,14 +117,9 @@ fn report(bench: &Bench, case: &ReadCase, judged: &Judgement) -> Result<Exit, Fa
     printer.finish(if judged.score.passed() { Exit::Ok } else { Exit::AnswerIsNo })
 }
 
-/// A guest's words, with whatever could talk to a terminal escaped.
 fn show_stream(printer: &mut Printer, name: &str, stream: &CapturedStream) {
     for line in String::from_utf8_lossy(&stream.kept).lines() {
-        let escape = |character: char| match is_harmless(character) {
-            true => character.to_string(),
-            false => character.escape_default().to_string(),
-        };
-        printer.tell(&format!("{name}: {}", line.chars().map(escape).collect::<String>()));
+        printer.tell(&format!("{name}: {line}"));
     }
     if stream.dropped_bytes > 0 {
         printer.tell(&format!("{name}: … {} bytes cut off", stream.dropped_bytes));

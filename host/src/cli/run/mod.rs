@@ -29,7 +29,7 @@ use crate::description::RunDescription;
 use crate::live::run_lock::RunLockQueue;
 use crate::run::answer_set::AnswerSetHeader;
 use crate::run::cases::{AnswerSource, CassetteSource, Run};
-use crate::run::live::emit_notes;
+use crate::run::event::emit_notes;
 
 #[expect(clippy::needless_pass_by_value, reason = "the arguments end with the command")]
 pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
