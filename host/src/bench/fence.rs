@@ -176,7 +176,7 @@ impl Check {
             for path in files.keys() {
                 let below = Path::new("cases").join(path.as_ref());
                 if !tracked.contains(&Path::new(task_class.as_str()).join(&below)) {
-                    self.gap(below, "not tracked by git: add it, or nobody else has it");
+                    self.gap(below, "git does not track this file: add it");
                 }
             }
         }
@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(gaps_with(&fixture, &git(tracked.clone()), &InputRoot::default()), [refusal()]);
         tracked.remove(Path::new("fixture/cases/002-leaves-alone/expected/right.txt"));
         let path = "cases/002-leaves-alone/expected/right.txt";
-        let message = "not tracked by git: add it, or nobody else has it";
+        let message = "git does not track this file: add it";
         only(&gaps_with(&fixture, &git(tracked), &InputRoot::default()), path, message);
     }
 

@@ -35,7 +35,7 @@ impl BenchRootArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct InputRootArgs {
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
+    /// The folder with inputs that are too large for a bench (see input-pointer.toml).
     #[arg(long, value_name = "DIR")]
     input_root: Option<PathBuf>,
 }

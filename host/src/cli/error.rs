@@ -41,7 +41,7 @@ pub(super) enum ArgumentError {
     NotACase { path: PathBuf },
     #[error("`{}` is not an output: {why}", path.display())]
     NotAnOutput { path: PathBuf, why: String },
-    #[error("`{}` is an answer set of a shard and no bundle of evidence", path.display())]
+    #[error("`{}` is an answer set of a shard, not a bundle of evidence", path.display())]
     IsAnswerSet { path: PathBuf },
 }
 
@@ -101,7 +101,7 @@ pub(super) enum EvidenceError {
     FinishStore { path: PathBuf, source: Box<FinishError> },
     #[error("the evidence in `{}` is {state}", path.display())]
     NotOk { path: PathBuf, state: State },
-    #[error("`{}` is no record of this store", path.display())]
+    #[error("the store has no record `{}`", path.display())]
     NoSuchRecord { path: PathBuf },
     #[error("the evidence has no record of `{task_class}`")]
     NoSuchClass { task_class: TaskClassName, there: Vec<TaskClassName> },
@@ -160,7 +160,7 @@ impl Advice for EvidenceError {
                 "put the line that `eval-host keygen` printed there, or name another file with --trusted-keys"
             }
             Self::OtherPast { .. } => {
-                "nothing was signed; keep the store as it is for whoever investigates, and start another with --out"
+                "nothing was signed; keep the store unchanged for the investigation, and start another with --out"
             }
             Self::FinishStore { .. } | Self::Bundle { .. } | Self::VerifyBundle { .. } | Self::Checkpoint { .. } => {
                 return None;

@@ -9,8 +9,9 @@ use super::bench::{BenchRootArgs, InputRootArgs};
 use super::environment;
 use super::error::ArgumentError;
 use super::failure::Failure;
-use super::printer::{Printer, counted};
+use super::printer::Printer;
 use crate::bench::fence::{GitFacts, fence as check_benches};
+use crate::output::counted;
 use crate::output::lines::Line;
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -45,13 +46,14 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
         printer.tell(&format!("{}: {}", gap.path.display(), gap.message));
         printer.data(&Line::from(gap));
     }
+    let benches = counted(benches as u64, "bench");
     let exit = match gaps.len() {
         0 => {
-            printer.tell(&format!("{benches} benches, nothing missing"));
+            printer.tell(&format!("{benches}, nothing missing"));
             Exit::Ok
         }
         count => {
-            printer.tell(&format!("{benches} benches, {}", counted(count as u64, "gap")));
+            printer.tell(&format!("{benches}, {}", counted(count as u64, "gap")));
             Exit::AnswerIsNo
         }
     };

@@ -36,7 +36,7 @@ pub(crate) enum LiveRunError {
     Interrupted,
     #[error("the files of case `{case_id}` changed since an agent was started for it")]
     BenchChanged { case_id: CaseId },
-    #[error("no agent can be run")]
+    #[error("eval-host cannot start an agent")]
     Prepare(#[source] PrepareError),
     #[error("the journal cannot be written, and nothing is spent that is not in it")]
     Journal(#[source] JournalError),

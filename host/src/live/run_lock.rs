@@ -78,7 +78,7 @@ impl Advice for RunLockError {
 fn describe(holder: Option<&Holder>) -> String {
     match holder {
         Some(Holder { process, since }) => format!("process {process}, since {since}"),
-        None => "it has not said who it is yet".to_owned(),
+        None => "the holder has not written who it is yet".to_owned(),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::bench::{Bench, InputRoot};
 use crate::cli::bench::{BenchRootArgs, InputRootArgs, open_bench, prepare_rubric};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
+use crate::output::counted;
 use crate::output::lines::{GoldenLine, Line};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -44,7 +45,7 @@ pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Failure> {
         test_case(&bench, name, &rubric, &input_root, &mut printer, &mut tally)?;
     }
     let limits = bench.registration.limits;
-    printer.tell(&format!("{} golden tests hold, {} do not", tally.held, tally.failed));
+    printer.tell(&format!("{} passed, {} failed", counted(tally.held as u64, "golden test"), tally.failed));
     printer.tell(&format!("most fuel: {} of {}", tally.most_fuel, limits.fuel()));
     printer.tell(&format!("peak memory: {} of {} bytes", tally.most_memory, limits.memory_bytes()));
     printer.finish(match tally {
