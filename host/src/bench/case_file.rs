@@ -69,6 +69,11 @@ impl CaseFile {
             cassette,
         })
     }
+
+    /// The file in the case's folder that holds its own cassette.
+    pub(crate) fn cassette_name(&self) -> &str {
+        self.cassette.as_ref().map_or("cassette.json", |pin| &pin.file_name)
+    }
 }
 
 fn check_commit(text: &str, source: Source, commit: Option<&str>) -> Result<(), TomlError> {

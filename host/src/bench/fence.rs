@@ -145,7 +145,7 @@ impl Check {
 
     fn cassette(&mut self, case: &LoadedCase, inputs: &BTreeMap<Digest, String>) {
         let (pin, read) = (case.file.cassette.as_ref(), &case.read);
-        let file_name = pin.map_or("cassette.json", |pin| pin.file_name.as_str());
+        let file_name = case.file.cassette_name();
         let path = Path::new("cases").join(read.case.case_id.as_str()).join(file_name);
         let cassette = match read_cassette(&case.folder, file_name) {
             Ok(cassette) => cassette,
@@ -176,7 +176,7 @@ impl Check {
             for path in files.keys() {
                 let below = Path::new("cases").join(path.as_ref());
                 if !tracked.contains(&Path::new(task_class.as_str()).join(&below)) {
-                    self.gap(below, "not tracked by git: add it, or nobody else has it");
+                    self.gap(below, "git does not track this file: add it");
                 }
             }
         }
@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(gaps_with(&fixture, &git(tracked.clone()), &InputRoot::default()), [refusal()]);
         tracked.remove(Path::new("fixture/cases/002-leaves-alone/expected/right.txt"));
         let path = "cases/002-leaves-alone/expected/right.txt";
-        let message = "not tracked by git: add it, or nobody else has it";
+        let message = "git does not track this file: add it";
         only(&gaps_with(&fixture, &git(tracked), &InputRoot::default()), path, message);
     }
 

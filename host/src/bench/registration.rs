@@ -21,11 +21,16 @@ const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
 const DEFAULT_ENVIRONMENT: [&str; 2] = ["PATH", "HOME"];
 
 /// How a live system under test is started.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RawSut", description = ""))]
+#[serde(deny_unknown_fields)]
 pub(crate) struct SutSettings {
     pub(crate) command: Vec<String>,
+    #[serde(default)]
     pub(crate) env: Vec<String>,
+    #[serde(default)]
     pub(crate) capture: Capture,
+    #[serde(default = "default_timeout_seconds")]
     pub(crate) timeout_seconds: u64,
     pub(crate) max_cost_usd_per_case: Option<f64>,
 }
@@ -77,7 +82,7 @@ pub(super) struct RawRegistration {
     failure_modes: RawFailureModes,
     #[serde(default)]
     limits: RawLimits,
-    sut: Option<RawSut>,
+    sut: Option<SutSettings>,
 }
 
 #[derive(Deserialize)]
@@ -104,20 +109,6 @@ struct RawFailureModes {
     block: Vec<String>,
 }
 
-#[derive(Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-struct RawSut {
-    command: Vec<String>,
-    #[serde(default)]
-    env: Vec<String>,
-    #[serde(default)]
-    capture: Capture,
-    #[serde(default = "default_timeout_seconds")]
-    timeout_seconds: u64,
-    max_cost_usd_per_case: Option<f64>,
-}
-
 fn default_timeout_seconds() -> u64 {
     DEFAULT_TIMEOUT_SECONDS
 }
@@ -138,7 +129,7 @@ impl Registration {
                 block_modes: check_block_modes(text, raw.failure_modes.block)?,
             },
             limits,
-            sut: raw.sut.map(|sut| check_sut(text, sut)).transpose()?,
+            sut: check_sut(text, raw.sut)?,
         })
     }
 }
@@ -188,24 +179,19 @@ fn check_block_modes(text: &str, modes: Vec<String>) -> Result<BTreeSet<String>,
     Ok(checked)
 }
 
-fn check_sut(text: &str, raw: RawSut) -> Result<SutSettings, TomlError> {
+fn check_sut(text: &str, sut: Option<SutSettings>) -> Result<Option<SutSettings>, TomlError> {
+    let Some(settings) = &sut else { return Ok(None) };
     let wrong = |key, message: &str| Err(TomlError::of_value(text, &["sut", key], message));
-    if raw.command.first().is_none_or(String::is_empty) {
+    if settings.command.first().is_none_or(String::is_empty) {
         return wrong("command", "the command is empty: name the program to start");
     }
-    if raw.max_cost_usd_per_case.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
+    if settings.max_cost_usd_per_case.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
         return wrong("max_cost_usd_per_case", "must be a positive amount of dollars");
     }
-    if raw.timeout_seconds == 0 {
+    if settings.timeout_seconds == 0 {
         return wrong("timeout_seconds", "must be at least 1");
     }
-    Ok(SutSettings {
-        command: raw.command,
-        env: raw.env,
-        capture: raw.capture,
-        timeout_seconds: raw.timeout_seconds,
-        max_cost_usd_per_case: raw.max_cost_usd_per_case,
-    })
+    Ok(sut)
 }
 
 #[cfg(test)]

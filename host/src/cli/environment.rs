@@ -123,17 +123,18 @@ pub(super) fn step_summary() -> Option<PathBuf> {
 
 /// Where this user's programs keep state that must outlive a store.
 pub(super) fn state_dir() -> Option<PathBuf> {
-    let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
-    let stated = env::var_os("XDG_STATE_HOME").and_then(absolute);
-    let base = stated.or_else(|| Some(env::var_os("HOME").and_then(absolute)?.join(".local/state")));
-    base.map(|base| base.join("eval-host"))
+    user_dir("XDG_STATE_HOME", ".local/state")
 }
 
 /// Where compiled rubrics are kept between runs.
-pub(super) fn cache_dir() -> Option<PathBuf> {
-    let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
-    let stated = env::var_os("XDG_CACHE_HOME").and_then(absolute);
-    let base = stated.or_else(|| Some(env::var_os("HOME").and_then(absolute)?.join(".cache")));
+fn cache_dir() -> Option<PathBuf> {
+    user_dir("XDG_CACHE_HOME", ".cache")
+}
+
+/// This program's folder below the one that a variable names, or else below one of the user's home.
+fn user_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute(variable).or_else(|| Some(absolute("HOME")?.join(below_home)));
     base.map(|base| base.join("eval-host"))
 }
 

@@ -10,7 +10,7 @@ use eval_evidence::anchor::{KeyError, OpenCheckpointError};
 use eval_evidence::bundle::{ExportError, OpenBundleError};
 use eval_evidence::files::FileProblem;
 use eval_evidence::store::{FinishError, OpenStoreError};
-use eval_evidence::verify::{State, VerifyError};
+use eval_evidence::verify::{LastSeenError, State, VerifyError};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::TaskClassName;
 use eval_sandbox::LoadRubricError;
@@ -41,7 +41,7 @@ pub(super) enum ArgumentError {
     NotACase { path: PathBuf },
     #[error("`{}` is not an output: {why}", path.display())]
     NotAnOutput { path: PathBuf, why: String },
-    #[error("`{}` is an answer set of a shard and no bundle of evidence", path.display())]
+    #[error("`{}` is an answer set of a shard, not a bundle of evidence", path.display())]
     IsAnswerSet { path: PathBuf },
 }
 
@@ -88,15 +88,23 @@ impl fmt::Display for NamedFolder {
     }
 }
 
-/// Evidence cannot be read, or is not what it must be. Always broken evidence.
+/// Evidence cannot be had, or is not what it must be.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EvidenceError {
+    #[error("eval-host cannot look up what it last saw of the store")]
+    LastSeen(#[source] LastSeenError),
     #[error("the store `{}` is {state}", path.display())]
     Store { path: PathBuf, state: State, source: OpenStoreError },
     #[error("the store `{}` cannot be verified", path.display())]
     VerifyStore { path: PathBuf, source: VerifyError },
     #[error("a crash left a record in the store `{}` unfinished, and it cannot be finished", path.display())]
     FinishStore { path: PathBuf, source: Box<FinishError> },
+    #[error("the evidence in `{}` is {state}", path.display())]
+    NotOk { path: PathBuf, state: State },
+    #[error("the store has no record `{}`", path.display())]
+    NoSuchRecord { path: PathBuf },
+    #[error("the evidence has no record of `{task_class}`")]
+    NoSuchClass { task_class: TaskClassName, there: Vec<TaskClassName> },
     #[error("the bundle `{}` is {}", path.display(), source.state())]
     Bundle { path: PathBuf, source: OpenBundleError },
     #[error("the bundle `{}` cannot be verified", path.display())]
@@ -113,7 +121,21 @@ pub(super) enum EvidenceError {
 
 impl Advice for EvidenceError {
     fn exit(&self) -> Exit {
-        Exit::EvidenceBroken
+        match self {
+            Self::LastSeen(_) => Exit::HarnessError,
+            Self::NoSuchRecord { .. } => Exit::UsageOrCap,
+            Self::NoSuchClass { .. } => Exit::TaskClassNotFound,
+            Self::Store { .. }
+            | Self::VerifyStore { .. }
+            | Self::FinishStore { .. }
+            | Self::NotOk { .. }
+            | Self::Bundle { .. }
+            | Self::VerifyBundle { .. }
+            | Self::RecordChanged { .. }
+            | Self::TrustedKeys { .. }
+            | Self::Checkpoint { .. }
+            | Self::OtherPast { .. } => Exit::EvidenceBroken,
+        }
     }
 
     fn hint(&self) -> Option<String> {
@@ -123,12 +145,22 @@ impl Advice for EvidenceError {
             }
             Self::Store { .. } => "name the store with --out",
             Self::VerifyStore { source, .. } => return source.hint(),
+            Self::LastSeen(_) => "name a writable folder with XDG_STATE_HOME",
+            Self::NotOk { .. } => "`eval-host verify` says what is wrong",
+            Self::NoSuchRecord { .. } => "`eval-host log` lists the records; name the store with --out",
+            Self::NoSuchClass { there, .. } if there.is_empty() => {
+                "it has no record of any task class; name the store with --out"
+            }
+            Self::NoSuchClass { there, .. } => {
+                let there: Vec<_> = there.iter().map(|class| format!("`{class}`")).collect();
+                return Some(format!("it has records of {}; name another store with --out", there.join(", ")));
+            }
             Self::RecordChanged { .. } => "run the command again; `eval-host verify` says what is wrong",
             Self::TrustedKeys { .. } => {
                 "put the line that `eval-host keygen` printed there, or name another file with --trusted-keys"
             }
             Self::OtherPast { .. } => {
-                "nothing was signed; keep the store as it is for whoever investigates, and start another with --out"
+                "nothing was signed; keep the store unchanged for the investigation, and start another with --out"
             }
             Self::FinishStore { .. } | Self::Bundle { .. } | Self::VerifyBundle { .. } | Self::Checkpoint { .. } => {
                 return None;

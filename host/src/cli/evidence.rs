@@ -1,11 +1,12 @@
 //! What the commands have in common that look at evidence: the last-seen head, and how a state is told.
 
 use std::ffi::OsStr;
-use std::path::{self, Path, PathBuf};
+use std::path::{self, Path};
 
 use clap::Args;
 
 use super::environment::EnvironmentError;
+use super::error::EvidenceError;
 use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places, environment};
@@ -13,8 +14,8 @@ use eval_evidence::chain::Link;
 use eval_evidence::record::RecordedRun;
 use eval_evidence::store::{Evidence as _, OpenStoreError, StoreReader};
 use eval_evidence::verified::StoreMemory;
-use eval_evidence::verify::{FirstUse, LastSeenError, LastSeenFile, State, Verification, VerifyError, verify_store};
-use eval_model::advice::{Advice, Exit};
+use eval_evidence::verify::{FirstUse, LastSeenFile, State, Verification, verify_store};
+use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 
 #[derive(Debug, Clone, Copy, Args)]
@@ -31,53 +32,31 @@ pub(super) fn memory_of(places: &Places, trust: TrustArgs) -> Result<StoreMemory
     let last_seen = environment::state_dir()
         .map(|state_dir| LastSeenFile::open(&state_dir, &store, LOCK_PATIENCE))
         .transpose()
-        .map_err(OpenEvidenceError::LastSeen)?;
+        .map_err(EvidenceError::LastSeen)?;
     let first_use = if is_trusted { FirstUse::Trust } else { FirstUse::Refuse };
     Ok(StoreMemory { last_seen, first_use, user: environment::user() })
 }
 
-/// Why the evidence that a command is about cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum OpenEvidenceError {
-    #[error("eval-host cannot look up what it last saw of the store")]
-    LastSeen(#[source] LastSeenError),
-    #[error("the store `{}` cannot be opened", path.display())]
-    Open { path: PathBuf, source: OpenStoreError },
-    #[error("the store `{}` cannot be read", path.display())]
-    Verify { path: PathBuf, source: VerifyError },
-    #[error("the evidence in `{}` is {state}", path.display())]
-    NotOk { path: PathBuf, state: State },
-    #[error("`{}` is no record of this store", path.display())]
-    NoSuchRecord { path: PathBuf },
-    #[error("the evidence has no record of `{task_class}`")]
-    NoSuchClass { task_class: TaskClassName, there: Vec<TaskClassName> },
+/// Opens a store to read it. Where none is but one was seen before, that is a finding and not a typing error.
+pub(super) fn open_reader(places: &Places, memory: &StoreMemory) -> Result<StoreReader, EvidenceError> {
+    StoreReader::open(&places.out, LOCK_PATIENCE).map_err(|source| {
+        let state = match &source {
+            OpenStoreError::Missing { .. } if memory.has_seen_it() => State::Tampered,
+            error => error.state(),
+        };
+        EvidenceError::Store { path: places.out.clone(), state, source }
+    })
 }
 
-impl Advice for OpenEvidenceError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::LastSeen(_) => Exit::HarnessError,
-            Self::Open { .. } | Self::Verify { .. } | Self::NotOk { .. } => Exit::EvidenceBroken,
-            Self::NoSuchRecord { .. } => Exit::UsageOrCap,
-            Self::NoSuchClass { .. } => Exit::TaskClassNotFound,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::LastSeen(_) => "name a writable folder with XDG_STATE_HOME".to_owned(),
-            Self::Open { .. } | Self::Verify { .. } => "name the store with --out".to_owned(),
-            Self::NotOk { .. } => "`eval-host verify` says what is wrong".to_owned(),
-            Self::NoSuchRecord { .. } => "`eval-host log` lists the records; name the store with --out".to_owned(),
-            Self::NoSuchClass { there, .. } if there.is_empty() => {
-                "it has no record of any task class; name the store with --out".to_owned()
-            }
-            Self::NoSuchClass { there, .. } => {
-                let there: Vec<_> = there.iter().map(|class| format!("`{class}`")).collect();
-                format!("it has records of {}; name another store with --out", there.join(", "))
-            }
-        })
-    }
+/// Walks the store, and tells how far it is.
+pub(super) fn verify_all(
+    places: &Places,
+    store: &StoreReader,
+    memory: &StoreMemory,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Verification, EvidenceError> {
+    verify_store(store, memory.checks(), progress)
+        .map_err(|source| EvidenceError::VerifyStore { path: places.out.clone(), source })
 }
 
 /// A store that was opened and verified.
@@ -90,12 +69,9 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens a store in whatever state it is.
     pub(super) fn any(places: &Places, trust: TrustArgs) -> Result<Self, Failure> {
-        let path = || places.out.clone();
         let memory = memory_of(places, trust)?;
-        let store = StoreReader::open(&places.out, LOCK_PATIENCE)
-            .map_err(|source| OpenEvidenceError::Open { path: path(), source })?;
-        let verification = verify_store(&store, memory.checks(), &mut |_, _| {})
-            .map_err(|source| OpenEvidenceError::Verify { path: path(), source })?;
+        let store = open_reader(places, &memory)?;
+        let verification = verify_all(places, &store, &memory, &mut |_, _| {})?;
         Printer::stdio().notes(&verification.notes);
         Ok(Self { store, verification })
     }
@@ -105,7 +81,7 @@ impl Opened {
         let opened = Self::any(places, trust)?;
         match opened.verification.state() {
             State::Ok => Ok(opened),
-            state => Err(OpenEvidenceError::NotOk { path: places.out.clone(), state }.into()),
+            state => Err(EvidenceError::NotOk { path: places.out.clone(), state }.into()),
         }
     }
 
@@ -114,7 +90,7 @@ impl Opened {
         let name = record.file_name();
         let is_meant = |link: &&Link| name == Some(OsStr::new(link.file_name().as_str()));
         let found = self.verification.links.values().find(is_meant);
-        found.ok_or_else(|| OpenEvidenceError::NoSuchRecord { path: record.to_owned() }.into())
+        found.ok_or_else(|| EvidenceError::NoSuchRecord { path: record.to_owned() }.into())
     }
 
     /// The record at a place, if it is still the one that was verified.
@@ -129,7 +105,7 @@ pub(super) fn require_class(verification: &Verification, task_class: &TaskClassN
         return Ok(());
     }
     let there = verification.classes.keys().cloned().collect();
-    Err(OpenEvidenceError::NoSuchClass { task_class: task_class.clone(), there }.into())
+    Err(EvidenceError::NoSuchClass { task_class: task_class.clone(), there }.into())
 }
 
 /// Only OK is a yes.

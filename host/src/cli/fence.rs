@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::bench::{BenchRootArgs, InputRootArgs};
 use super::environment;
 use super::error::ArgumentError;
 use super::failure::Failure;
-use super::printer::{Printer, counted};
+use super::printer::Printer;
 use crate::bench::fence::{GitFacts, fence as check_benches};
+use crate::output::counted;
 use crate::output::lines::Line;
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -19,26 +21,24 @@ pub(super) struct FenceArgs {
     /// The commit to compare with: a registration that is not there is new, and must be bronze.
     #[arg(long, value_name = "GIT REV")]
     base: Option<String>,
-    /// The folder with one bench per task class.
-    #[arg(long, value_name = "DIR", default_value = "bench")]
-    bench_root: PathBuf,
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
-    #[arg(long, value_name = "DIR")]
-    input_root: Option<PathBuf>,
+    #[command(flatten)]
+    bench_root: BenchRootArgs,
+    #[command(flatten)]
+    input_root: InputRootArgs,
 }
 
 pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
-    let root = super::open_bench_root(&args.bench_root)?;
-    let input_root = super::open_input_root(args.input_root.as_deref())?;
+    let root = args.bench_root.open()?;
+    let input_root = args.input_root.open()?;
     let git = GitFacts {
-        tracked: environment::git_tracked(&args.bench_root),
-        registered_at_base: args.base.as_deref().map(|base| registered_at(&args.bench_root, base)).transpose()?,
+        tracked: environment::git_tracked(args.bench_root.path()),
+        registered_at_base: args.base.as_deref().map(|base| registered_at(args.bench_root.path(), base)).transpose()?,
     };
     let mut printer = Printer::stdio();
     if git.tracked.is_none() {
         printer.tell(&format!(
             "warning: `{}` is in no git repository, so the fence does not check which files are tracked",
-            args.bench_root.display()
+            args.bench_root.path().display()
         ));
     }
     let (benches, gaps) = check_benches(&root, &git, &input_root)?;
@@ -46,13 +46,14 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
         printer.tell(&format!("{}: {}", gap.path.display(), gap.message));
         printer.data(&Line::from(gap));
     }
+    let benches = counted(benches as u64, "bench");
     let exit = match gaps.len() {
         0 => {
-            printer.tell(&format!("{benches} benches, nothing missing"));
+            printer.tell(&format!("{benches}, nothing missing"));
             Exit::Ok
         }
         count => {
-            printer.tell(&format!("{benches} benches, {}", counted(count as u64, "gap")));
+            printer.tell(&format!("{benches}, {}", counted(count as u64, "gap")));
             Exit::AnswerIsNo
         }
     };

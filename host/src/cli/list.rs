@@ -8,6 +8,7 @@ use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places};
 use crate::bench::{list_task_classes, load_bench};
+use crate::output::counted;
 use crate::output::lines::{Line, TaskClassLine};
 use eval_evidence::store::{Evidence as _, Seen, Snapshot, StoreReader, scan};
 use eval_model::advice::Exit;
@@ -21,7 +22,7 @@ pub(super) struct ListArgs {
 }
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let root = super::open_bench_root(&args.places.bench_root)?;
+    let root = args.places.bench_root.open()?;
     let mut printer = Printer::stdio();
     let last_runs = last_runs(&args.places);
     let mut exit = Exit::Ok;
@@ -48,13 +49,14 @@ fn for_people(line: &TaskClassLine<'_>) -> String {
     let last_run = line.last_run.map_or("never run in this store".to_owned(), |at| format!("last run {at}"));
     let unloadable = match line.unloadable {
         0 => String::new(),
+        1 => ", 1 does not load: see `eval-host fence`".to_owned(),
         count => format!(", {count} do not load: see `eval-host fence`"),
     };
     format!(
-        "{} ({}): {} cases ({}; {}){unloadable}, {last_run}",
+        "{} ({}): {} ({}; {}){unloadable}, {last_run}",
         line.task_class,
         line.current_tier,
-        line.cases,
+        counted(line.cases as u64, "case"),
         dispositions.join(", "),
         difficulties.join(", "),
     )

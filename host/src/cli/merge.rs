@@ -6,14 +6,15 @@ use clap::Args;
 
 use eval_model::advice::Exit;
 
+use super::bench::{InputRootArgs, open_bench, open_store, prepare_rubric};
 use super::concurrency::ConcurrencyArgs;
 use super::evidence::TrustArgs;
 use super::failure::Failure;
-use super::run::{OutputArgs, Reporters, open_bench, open_store, prepare_rubric};
-use super::{Places, environment, open_input_root};
+use super::run::{OutputArgs, Reporters};
+use super::{Places, environment};
 use crate::run::answer_set::{AnswerSet, MergedRun};
 use crate::run::cases::{AnswerSource, Run};
-use crate::run::live::emit_notes;
+use crate::run::event::emit_notes;
 use crate::run::record::LiveFacts;
 
 #[derive(Debug, Args)]
@@ -23,9 +24,8 @@ pub(super) struct MergeArgs {
     answer_sets: Vec<PathBuf>,
     #[command(flatten)]
     concurrency: ConcurrencyArgs,
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
-    #[arg(long, value_name = "DIR")]
-    input_root: Option<PathBuf>,
+    #[command(flatten)]
+    input_root: InputRootArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -38,8 +38,8 @@ pub(super) struct MergeArgs {
 pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     let sets: Result<Vec<_>, _> = args.answer_sets.iter().map(|path| AnswerSet::read(path)).collect();
     let merged = MergedRun::join(sets?)?;
-    let bench = open_bench(&args.places, &merged.run.task_class)?;
-    let input_root = open_input_root(args.input_root.as_deref())?;
+    let bench = open_bench(args.places.bench_root.path(), &merged.run.task_class)?;
+    let input_root = args.input_root.open()?;
     let commit = environment::git_commit(bench.folder.path());
     let description = merged.check_bench(merged.run.on_bench(&bench, commit))?;
     let concurrency = args.concurrency.scorers();

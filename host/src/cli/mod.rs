@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "a file that the user names may be a pipe")]
 
 mod anchor;
+mod bench;
 mod concurrency;
 mod environment;
 mod error;
@@ -33,9 +34,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::bench::InputRoot;
 use crate::live::agent::{RunMark, quoted};
 use crate::live::guard;
+use bench::BenchRootArgs;
 use error::{ArgumentError, NamedFolder};
 use eval_evidence::files::{Dir, FileError};
 use eval_model::advice::Exit;
@@ -120,9 +121,8 @@ struct Places {
     /// The store that holds records and objects.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_STORE)]
     out: PathBuf,
-    /// The folder with one bench per task class.
-    #[arg(long, value_name = "DIR", default_value = DEFAULT_BENCH_ROOT)]
-    bench_root: PathBuf,
+    #[command(flatten)]
+    bench_root: BenchRootArgs,
 }
 
 impl Places {
@@ -132,7 +132,7 @@ impl Places {
             let word = quoted(&path.to_string_lossy());
             if path == Path::new(default) { String::new() } else { format!(" {name} {word}") }
         };
-        flag("--out", &self.out, DEFAULT_STORE) + &flag("--bench-root", &self.bench_root, DEFAULT_BENCH_ROOT)
+        flag("--out", &self.out, DEFAULT_STORE) + &flag("--bench-root", self.bench_root.path(), DEFAULT_BENCH_ROOT)
     }
 }
 
@@ -178,14 +178,6 @@ fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     let exit = if error.use_stderr() { Exit::UsageOrCap } else { Exit::Ok };
     exit.code().into()
-}
-
-fn open_bench_root(path: &Path) -> Result<Dir, ArgumentError> {
-    open_named(path, NamedFolder::BenchRoot)
-}
-
-fn open_input_root(path: Option<&Path>) -> Result<InputRoot, ArgumentError> {
-    path.map(|path| open_named(path, NamedFolder::InputRoot)).transpose().map(InputRoot)
 }
 
 /// Opens a folder that the user named, as what it is for.

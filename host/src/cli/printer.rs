@@ -10,14 +10,6 @@ use eval_evidence::verify::Note;
 use eval_model::advice::Exit;
 use eval_model::text::Message;
 
-/// A number of things, in words that fit it.
-pub(super) fn counted(count: u64, thing: &str) -> String {
-    match count {
-        1 => format!("1 {thing}"),
-        count => format!("{count} {thing}s"),
-    }
-}
-
 pub(super) struct Printer {
     out: FusedWriter<Stdout>,
     /// `None` where nothing is told to people.

@@ -1,14 +1,13 @@
 //! `eval-host promote-verdict` and `eval-host promote`: what the gate says, and that no program acts on it.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
+use super::bench::{InputRootArgs, open_bench};
 use super::evidence::{Opened, TrustArgs};
 use super::failure::Failure;
 use super::printer::Printer;
-use super::{LOCK_PATIENCE, Places, environment, open_bench_root, open_input_root};
-use crate::bench::{Bench, InputRoot, load_bench, load_folder};
+use super::{LOCK_PATIENCE, Places, environment};
+use crate::bench::{Bench, InputRoot, load_folder};
 use crate::output::lines::Line;
 use eval_evidence::gate::{BenchNow, PromotionVerdict, VerifiedRecord, apply, judge};
 use eval_evidence::store::StoreWriter;
@@ -23,9 +22,8 @@ pub(super) struct PromoteArgs {
     /// The tier to judge it for: the one right above its own.
     #[arg(long, value_name = "TIER")]
     target_tier: Tier,
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
-    #[arg(long, value_name = "DIR")]
-    input_root: Option<PathBuf>,
+    #[command(flatten)]
+    input_root: InputRootArgs,
     #[command(flatten)]
     trust: TrustArgs,
     #[command(flatten)]
@@ -33,7 +31,7 @@ pub(super) struct PromoteArgs {
 }
 
 pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Failure> {
-    let bench = load_bench(&open_bench_root(&args.places.bench_root)?, &args.task_class)?;
+    let bench = open_bench(args.places.bench_root.path(), &args.task_class)?;
     let verdict = verdict(args, &bench)?;
     let line = Line::from(&verdict);
     let mut printer = Printer::stdio();
@@ -48,7 +46,7 @@ pub(super) fn promote_verdict(args: &PromoteArgs) -> Result<Exit, Failure> {
 
 /// Always fails, whatever the evidence, and before anybody looks at it: a human edits the registration.
 pub(super) fn promote(args: &PromoteArgs) -> Result<Exit, Failure> {
-    let bench = load_folder(&open_bench_root(&args.places.bench_root)?, &args.task_class)?;
+    let bench = load_folder(&args.places.bench_root.open()?, &args.task_class)?;
     let path = bench.folder.path().join("registration.toml");
     let text = String::from_utf8_lossy(&bench.registration_bytes);
     match apply(args.target_tier, &path, &text) {
@@ -60,7 +58,7 @@ pub(super) fn promote(args: &PromoteArgs) -> Result<Exit, Failure> {
 fn verdict(args: &PromoteArgs, bench: &Bench) -> Result<PromotionVerdict, Failure> {
     let opened = Opened::any(&args.places, args.trust)?;
     let evidence = VerifiedRecord::newest(&opened.verification, &args.task_class, |link| opened.read(link))?;
-    let input_root = open_input_root(args.input_root.as_deref())?;
+    let input_root = args.input_root.open()?;
     let case = |name: &String| Some((name.parse::<CaseId>().ok()?, case_digest(bench, name, &input_root)));
     let bench = BenchNow {
         task_class: bench.registration.task_class.clone(),

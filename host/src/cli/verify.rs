@@ -8,20 +8,19 @@ use clap::Args;
 use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
 use super::error::{ArgumentError, EvidenceError};
-use super::evidence::{TrustArgs, exit_of, memory_of, require_class};
+use super::evidence::{TrustArgs, exit_of, memory_of, open_reader, require_class, verify_all};
 use super::failure::Failure;
-use super::printer::{Printer, counted};
+use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places, environment};
-use crate::output::Steps;
 use crate::output::lines::{Line, VerificationLine};
+use crate::output::{Steps, counted};
 use crate::run::answer_set::is_answer_set;
 use eval_evidence::bundle::Bundle;
 use eval_evidence::chain::Link;
-use eval_evidence::store::{Evidence, OpenStoreError, StoreReader, StoreWriter};
+use eval_evidence::store::{Evidence, StoreReader, StoreWriter};
 use eval_evidence::verified::StoreMemory;
 use eval_evidence::verify::{
     Defect as Wrong, Finding, ObjectScope, Replay, ReplaySettings, State, Verification, replay, verify_evidence,
-    verify_store,
 };
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -100,10 +99,7 @@ fn verify_bundle(args: &VerifyArgs, path: &Path, steps: &mut Steps<Stderr>) -> R
 
 fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit, Failure> {
     let memory = memory_of(&args.places, args.trust)?;
-    let store = match StoreReader::open(&args.places.out, LOCK_PATIENCE) {
-        Ok(store) => store,
-        Err(error) => return Err(no_store(args, &memory, error).into()),
-    };
+    let store = open_reader(&args.places, &memory)?;
     let mut verification = verify_and_finish(args, &memory, &store, steps)?;
     let Finished { exit, is_sound } = finish(args, &store, &mut verification, ObjectScope::All, steps)?;
     if is_sound {
@@ -155,15 +151,6 @@ fn limit(args: &VerifyArgs, verification: &mut Verification) -> Result<State, Fa
     Ok(state)
 }
 
-/// A store that is not there, or is none. Where one was seen before, that is a finding and not a typing error.
-fn no_store(args: &VerifyArgs, memory: &StoreMemory, source: OpenStoreError) -> EvidenceError {
-    let state = match &source {
-        OpenStoreError::Missing { .. } if memory.has_seen_it() => State::Tampered,
-        error => error.state(),
-    };
-    EvidenceError::Store { path: args.places.out.clone(), state, source }
-}
-
 /// Walks the store. What a crash left is finished where that is possible, and the store is walked again then.
 fn verify_and_finish(
     args: &VerifyArgs,
@@ -171,11 +158,7 @@ fn verify_and_finish(
     store: &StoreReader,
     steps: &mut Steps<Stderr>,
 ) -> Result<Verification, Failure> {
-    let path = || args.places.out.clone();
-    let mut walk = || {
-        verify_store(store, memory.checks(), &mut walked(steps))
-            .map_err(|source| EvidenceError::VerifyStore { path: path(), source })
-    };
+    let mut walk = || verify_all(&args.places, store, memory, &mut walked(steps));
     let verification = walk()?;
     let is_draft = |finding: &Finding| matches!(finding.defect, Wrong::Draft);
     if verification.state() != State::Incomplete || !verification.findings.iter().any(is_draft) {
@@ -185,8 +168,10 @@ fn verify_and_finish(
     let Ok(writer) = StoreWriter::open_existing(&args.places.out, environment::user(), LOCK_PATIENCE) else {
         return Ok(verification);
     };
-    let ends =
-        writer.finish().map_err(|source| EvidenceError::FinishStore { path: path(), source: Box::new(source) })?;
+    let ends = writer.finish().map_err(|source| {
+        let path = args.places.out.clone();
+        EvidenceError::FinishStore { path, source: Box::new(source) }
+    })?;
     let mut verification = walk()?;
     verification.add(ends.into_iter().map(Finding::from));
     Ok(verification)

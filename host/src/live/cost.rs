@@ -12,13 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eval_model::money::Usd;
 
-/// What a case did cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CaseCost {
-    Known(Usd),
-    Unknown,
-}
-
 /// The right to run one case. It must be given back with [`Budget::settle`].
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "what is reserved stays reserved until it is settled"]
@@ -49,7 +42,7 @@ pub(crate) struct Settled {
 }
 
 /// What a run has spent, has set aside, and may still spend.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Budget {
     cap: Usd,
     per_case: Option<Usd>,
@@ -86,6 +79,11 @@ impl Budget {
     pub(crate) fn already_spent(&mut self, charged: Usd) {
         self.spent += charged;
         self.largest = self.largest.max(charged);
+    }
+
+    /// Whether somebody has said what a case can cost at most.
+    pub(crate) fn has_price_limit(&self) -> bool {
+        self.per_case.is_some()
     }
 
     pub(crate) fn spent(&self) -> Usd {
@@ -160,19 +158,16 @@ impl Budget {
         .filter(|amount| *amount > Usd::ZERO)
     }
 
-    /// Charges a case and frees what it had reserved.
+    /// Charges a case and frees what it had reserved. A cost of `None` is not known.
     #[expect(clippy::needless_pass_by_value, reason = "a reservation can be settled once")]
-    pub(crate) fn settle(&mut self, reservation: Reservation, cost: CaseCost) -> Settled {
+    pub(crate) fn settle(&mut self, reservation: Reservation, cost: Option<Usd>) -> Settled {
         self.reserved.remove(&reservation.case);
-        let (charged, is_estimate) = match cost {
-            CaseCost::Known(cost) => (cost, false),
-            CaseCost::Unknown => (reservation.amount, true),
-        };
+        let charged = cost.unwrap_or(reservation.amount);
         self.spent += charged;
         self.largest = self.largest.max(charged);
         let overshot = self.spent.saturating_add(self.reserved()) > self.cap;
         self.exhausted |= overshot;
-        Settled { charged, is_estimate, overshot }
+        Settled { charged, is_estimate: cost.is_none(), overshot }
     }
 }
 
@@ -192,8 +187,8 @@ mod tests {
         }
     }
 
-    fn known(dollars: f64) -> CaseCost {
-        CaseCost::Known(usd(dollars))
+    fn known(dollars: f64) -> Option<Usd> {
+        Some(usd(dollars))
     }
 
     #[test]
@@ -240,7 +235,7 @@ mod tests {
         let second = go(&mut budget, 1);
         assert_eq!(second.amount, usd(1.0), "it runs alone, with all that is left");
         assert_eq!(budget.ask(2), Permission::Wait);
-        assert_eq!(budget.settle(second, CaseCost::Unknown).charged, usd(1.0), "an unknown cost is not zero");
+        assert_eq!(budget.settle(second, None).charged, usd(1.0), "an unknown cost is not zero");
         assert_eq!(budget.ask(2), Permission::Skip);
         let mut resumed = Budget::new(usd(1.0), None, 10);
         resumed.already_spent(Usd::ZERO);
@@ -264,7 +259,7 @@ mod tests {
     fn an_unknown_cost_is_charged_as_reserved_and_said_to_be_an_estimate() {
         let mut budget = Budget::new(usd(1.0), Some(usd(0.4)), 9);
         let reservation = go(&mut budget, 0);
-        let settled = budget.settle(reservation, CaseCost::Unknown);
+        let settled = budget.settle(reservation, None);
         assert_eq!(settled, Settled { charged: usd(0.4), is_estimate: true, overshot: false });
     }
 
@@ -274,7 +269,7 @@ mod tests {
         let (first, second) = (go(&mut budget, 0), go(&mut budget, 1));
         assert!(budget.settle(first, known(0.75)).overshot);
         assert_eq!(budget.ask(2), Permission::Skip);
-        assert!(budget.settle(second, CaseCost::Unknown).overshot);
+        assert!(budget.settle(second, None).overshot);
         assert_eq!(budget.spent(), usd(1.25));
     }
 
@@ -334,7 +329,7 @@ mod tests {
                     Step::End { which, cost } if !running.is_empty() => {
                         let reservation = running.swap_remove(which % running.len());
                         broke_its_word |= cost.is_some_and(|cost| Usd::from_nanos(cost) > reservation.amount);
-                        let cost = cost.map_or(CaseCost::Unknown, |cost| CaseCost::Known(Usd::from_nanos(cost)));
+                        let cost = cost.map(Usd::from_nanos);
                         charged += budget.settle(reservation, cost).charged.nanos();
                     }
                     Step::End { .. } => {}

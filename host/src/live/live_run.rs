@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use crate::answers::{Answer, ObtainedAnswer, RecordError, Recording, StoredAnswer, SutName, record_cassette};
 use crate::live::agent::{
-    Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, ReportedCost, boot_id,
-    end_group_with_living_leader, end_marked, remove_leftovers,
+    Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, boot_id, end_group_with_living_leader,
+    end_marked, remove_leftovers,
 };
-use crate::live::cost::{Budget, CaseCost, Permission, Reservation, Settled};
+use crate::live::cost::{Budget, Permission, Reservation, Settled};
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Journal, JournalContents, JournalError};
 use crate::live::run_lock::{RunLock, RunLockError};
@@ -36,7 +36,7 @@ pub(crate) enum LiveRunError {
     Interrupted,
     #[error("the files of case `{case_id}` changed since an agent was started for it")]
     BenchChanged { case_id: CaseId },
-    #[error("no agent can be run")]
+    #[error("eval-host cannot start an agent")]
     Prepare(#[source] PrepareError),
     #[error("the journal cannot be written, and nothing is spent that is not in it")]
     Journal(#[source] JournalError),
@@ -75,10 +75,6 @@ pub(crate) struct Recorder {
 /// What a live run is made of.
 pub(crate) struct LiveParts<'a> {
     pub(crate) sut: LiveSut,
-    /// What the run may spend, with everything already counted that it has spent.
-    pub(crate) budget: Budget,
-    /// Whether `max_cost_usd_per_case` says what a case can cost at most.
-    pub(crate) has_price_limit: bool,
     pub(crate) lock: RunLock,
     pub(crate) journal: Journal,
     /// What an interrupted run of the same terms left behind.
@@ -106,14 +102,14 @@ impl std::fmt::Debug for LiveRun<'_> {
 }
 
 impl<'a> LiveRun<'a> {
-    pub(crate) fn new(parts: LiveParts<'a>) -> Self {
-        let spent_earlier = parts.budget.spent();
+    /// A run that may spend what is left of a budget, in which everything is counted that it has spent already.
+    pub(crate) fn new(parts: LiveParts<'a>, budget: Budget) -> Self {
         Self {
-            budget: Mutex::new(parts.budget.clone()),
+            parts,
+            spent_earlier: budget.spent(),
+            budget: Mutex::new(budget),
             changed: Condvar::new(),
             broken: AtomicBool::new(false),
-            spent_earlier,
-            parts,
         }
     }
 
@@ -149,7 +145,7 @@ impl<'a> LiveRun<'a> {
             Ok(prepared) => prepared,
             Err(error) => {
                 // Nothing was started, so nothing was spent: neither the ledger nor the journal may say otherwise.
-                self.settle(reservation, CaseCost::Known(Usd::ZERO))?;
+                self.settle(reservation, Some(Usd::ZERO))?;
                 return Err(error);
             }
         };
@@ -205,13 +201,13 @@ impl<'a> LiveRun<'a> {
             // What the agent spent is not known, so its reservation stays: in the ledger, and in the journal as lost.
             LiveEnd::Stopped if self.parts.interrupt.is_stopping() => Err(LiveRunError::Interrupted),
             LiveEnd::Stopped => {
-                let settled = self.settle(reservation, CaseCost::Unknown)?;
+                let settled = self.settle(reservation, None)?;
                 let meter = Meter { cost_usd: settled.charged.dollars(), duration_seconds: 0.0 };
                 let answer = Answer::new(Err(NoOutput::SkippedCostCap), meter);
                 Ok(Answer { cost_is_estimate: true, ..answer })
             }
             LiveEnd::Answered(answer) => {
-                let settled = self.settle(reservation, case_cost(answer.cost))?;
+                let settled = self.settle(reservation, answer.cost.and_then(Usd::from_dollars))?;
                 Ok(charged(answer, settled))
             }
         }
@@ -221,13 +217,13 @@ impl<'a> LiveRun<'a> {
         let mut obtained = live(answer);
         if obtained.answer.cost_is_estimate {
             let charged = Usd::from_dollars(obtained.answer.meter.cost_usd).unwrap_or(Usd::ZERO);
-            let hint = if self.parts.has_price_limit { "" } else { "; max_cost_usd_per_case would bound it" };
+            let hint = if self.budget().has_price_limit() { "" } else { "; max_cost_usd_per_case would bound it" };
             obtained.warnings.push(format!("{case_id}: its cost is not known, and {charged} was charged{hint}"));
         }
         obtained
     }
 
-    fn settle(&self, reservation: Reservation, cost: CaseCost) -> Result<Settled, LiveRunError> {
+    fn settle(&self, reservation: Reservation, cost: Option<Usd>) -> Result<Settled, LiveRunError> {
         let mut budget = self.budget();
         let settled = budget.settle(reservation, cost);
         if settled.overshot {
@@ -320,18 +316,8 @@ fn live(answer: Answer) -> ObtainedAnswer {
     ObtainedAnswer { answer, cassette: None, warnings: Vec::new() }
 }
 
-fn case_cost(cost: ReportedCost) -> CaseCost {
-    match cost {
-        ReportedCost::Known(dollars) => Usd::from_dollars(dollars).map_or(CaseCost::Unknown, CaseCost::Known),
-        ReportedCost::Unknown => CaseCost::Unknown,
-    }
-}
-
 fn charged(answer: LiveAnswer, settled: Settled) -> Answer {
-    let cost_usd = match answer.cost {
-        ReportedCost::Known(dollars) => dollars,
-        ReportedCost::Unknown => settled.charged.dollars(),
-    };
+    let cost_usd = answer.cost.unwrap_or_else(|| settled.charged.dollars());
     Answer {
         output: answer.output,
         meter: Meter { cost_usd, duration_seconds: answer.duration_seconds },

@@ -79,20 +79,18 @@ pub(crate) enum Found {
     },
 }
 
-/// Looks for an earlier run, and ends whatever of it is left. `say` tells a person what could not be removed.
+/// Looks for an earlier run, and ends whatever of it is left. `warn` tells a person what could not be removed.
 pub(crate) fn look(
     place: &JournalPlace,
     store: &VerifiedStore,
     scratch: &Path,
-    say: &mut dyn FnMut(&str),
+    warn: &mut dyn FnMut(&str),
 ) -> Result<Found, BeginError> {
     let Some(found) = place.read()? else { return Ok(Found::Nothing) };
     for Leftover { path, error } in end_orphans(&found, scratch) {
         // It is in nobody's way: every case gets a folder of its own.
         let path = path.display();
-        say(&format!(
-            "warning: `{path}`, which an earlier run left behind, cannot be removed ({error}): remove it by hand"
-        ));
+        warn(&format!("`{path}`, which an earlier run left behind, cannot be removed ({error}): remove it by hand"));
     }
     let Header { run, started_marker, .. } = &found.header;
     // A process may die between its commit and the end of its journal: nothing may be chained twice.
@@ -150,7 +148,7 @@ impl RunStart {
         run: &RunDescription,
         place: JournalPlace,
         store: &VerifiedStore,
-        say: &mut dyn FnMut(&str),
+        warn: &mut dyn FnMut(&str),
     ) -> Result<StartedRun, BeginError> {
         match self {
             Self::Resumed(earlier) => {
@@ -160,7 +158,7 @@ impl RunStart {
             Self::Anew { abandoned } => {
                 if let Some(found) = abandoned {
                     let aside = place.set_aside(&found.header.run.started_at.basic())?;
-                    say(&told_abandoned(&found, &aside));
+                    warn(&told_abandoned(&found, &aside));
                 }
                 start(run, &place, store)
             }
@@ -188,7 +186,7 @@ fn check_same_run(earlier: &RunDescription, now: &RunDescription) -> Result<(), 
 fn told_abandoned(found: &JournalContents, aside: &Path) -> String {
     let (done, selected) = (found.finished.len(), found.header.run.names().len());
     format!(
-        "warning: the run of {} was not resumed: {done} of its {selected} cases were paid for, and are kept in `{}`",
+        "the run of {} was not resumed: {done} of its {selected} cases were paid for, and are kept in `{}`",
         found.header.run.started_at,
         aside.display()
     )

@@ -78,7 +78,7 @@ impl Advice for RunLockError {
 fn describe(holder: Option<&Holder>) -> String {
     match holder {
         Some(Holder { process, since }) => format!("process {process}, since {since}"),
-        None => "it has not said who it is yet".to_owned(),
+        None => "the holder has not written who it is yet".to_owned(),
     }
 }
 
@@ -244,26 +244,18 @@ impl LockName {
 impl RunLock {
     /// Notes what this run has spent and set aside until now.
     pub(crate) fn note(&self, spent: Usd, reserved: Usd) -> Result<(), RunLockError> {
-        self.write(&Ledger {
-            schema_version: SCHEMA_VERSION,
-            holder: Some(self.holder.clone()),
-            spent_nano_usd: self.earlier.saturating_add(spent),
-            reserved_nano_usd: reserved,
-        })
+        self.write(Some(self.holder.clone()), spent, reserved)
     }
 
     /// Ends in an orderly way: nothing is set aside any more, and nobody holds the lock.
     pub(crate) fn release(self, spent: Usd) -> Result<(), RunLockError> {
-        self.write(&Ledger {
-            schema_version: SCHEMA_VERSION,
-            holder: None,
-            spent_nano_usd: self.earlier.saturating_add(spent),
-            reserved_nano_usd: Usd::ZERO,
-        })
+        self.write(None, spent, Usd::ZERO)
     }
 
-    fn write(&self, ledger: &Ledger) -> Result<(), RunLockError> {
-        self.file.write_all_at(&to_block(ledger), 0).map_err(|error| self.name.refused("written", error))
+    fn write(&self, holder: Option<Holder>, spent: Usd, reserved_nano_usd: Usd) -> Result<(), RunLockError> {
+        let spent_nano_usd = self.earlier.saturating_add(spent);
+        let ledger = Ledger { schema_version: SCHEMA_VERSION, holder, spent_nano_usd, reserved_nano_usd };
+        self.file.write_all_at(&to_block(&ledger), 0).map_err(|error| self.name.refused("written", error))
     }
 }
 

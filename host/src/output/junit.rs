@@ -58,46 +58,27 @@ impl Kind {
 fn test_case(xml: &mut String, task_class: &TaskClassName, case: &CaseResult<BenchScore>, log: Option<String>) {
     let score = &case.score;
     let modes = score.failure_modes().join(", ");
-    push(
-        xml,
-        format_args!(
-            "    <testcase classname=\"{task_class}\" name=\"{}\" time=\"{}\">\n",
-            case.case_id,
-            score.duration_seconds()
-        ),
-    );
+    let (name, seconds) = (&case.case_id, score.duration_seconds());
+    let _ = writeln!(xml, "    <testcase classname=\"{task_class}\" name=\"{name}\" time=\"{seconds}\">");
     let message = Xml(&modes);
-    match Kind::of(case) {
-        Kind::Success => {}
-        Kind::Failure => push(
-            xml,
-            format_args!("      <failure type=\"low_score\" message=\"score {}: {message}\"/>\n", score.score()),
-        ),
-        Kind::Error => {
-            push(xml, format_args!("      <error type=\"{}\" message=\"{message}\"/>\n", case.outcome.as_str()));
+    let _ = match Kind::of(case) {
+        Kind::Success => Ok(()),
+        Kind::Failure => {
+            writeln!(xml, "      <failure type=\"low_score\" message=\"score {}: {message}\"/>", score.score())
         }
-        Kind::Skipped => push(xml, format_args!("      <skipped message=\"{message}\"/>\n")),
-    }
+        Kind::Error => writeln!(xml, "      <error type=\"{}\" message=\"{message}\"/>", case.outcome.as_str()),
+        Kind::Skipped => writeln!(xml, "      <skipped message=\"{message}\"/>"),
+    };
     if let Some(log) = log {
-        push(xml, format_args!("      <system-err>{}</system-err>\n", Xml(&log)));
+        let _ = writeln!(xml, "      <system-err>{}</system-err>", Xml(&log));
     }
     xml.push_str("    </testcase>\n");
 }
 
 fn load_error(xml: &mut String, task_class: &TaskClassName, entry: &LoadErrorEntry) {
-    push(
-        xml,
-        format_args!(
-            "    <testcase classname=\"{task_class}\" name=\"{}\">\n      <error type=\"load_error\" message=\"{}: {}\"/>\n    </testcase>\n",
-            Xml(&entry.folder),
-            Xml(&entry.field),
-            Xml(&entry.message)
-        ),
-    );
-}
-
-fn push(xml: &mut String, text: std::fmt::Arguments<'_>) {
-    xml.write_fmt(text).expect("a string takes everything");
+    let (name, field, message) = (Xml(&entry.folder), Xml(&entry.field), Xml(&entry.message));
+    let _ = writeln!(xml, "    <testcase classname=\"{task_class}\" name=\"{name}\">");
+    let _ = writeln!(xml, "      <error type=\"load_error\" message=\"{field}: {message}\"/>\n    </testcase>");
 }
 
 /// Foreign text, for an attribute or an element.

@@ -17,7 +17,9 @@ use serde::Serialize;
 pub(crate) use author::{GapLine, GoldenLine, InspectionLine, RubricLine, TaskClassLine, TriedCaseLine};
 pub(crate) use evidence::VerificationLine;
 pub(crate) use promotion::VerdictLine;
-pub(crate) use run::{AggregateLine, CaseLine, LoadErrorLine, PlanLine, PlannedCaseLine};
+pub(crate) use run::{AggregateLine, CaseLine, PlanLine, PlannedCaseLine};
+
+use eval_model::report::LoadErrorEntry;
 
 /// The version of the lines. It changes when a program that reads them could misunderstand one.
 pub(crate) const LINES_VERSION: u32 = 1;
@@ -30,7 +32,7 @@ pub(crate) enum Line<'a> {
     /// A case that an author tried out: what a run says of it, with the limits beside what was used.
     #[serde(rename = "case")]
     TriedCase(TriedCaseLine<'a>),
-    LoadError(LoadErrorLine<'a>),
+    LoadError(&'a LoadErrorEntry),
     Aggregate(AggregateLine<'a>),
     /// The record that was chained.
     Record {

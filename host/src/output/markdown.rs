@@ -22,21 +22,21 @@ pub(crate) fn markdown(task_class: &TaskClassName, report: &BenchRunReport, reco
         report.total_cost_usd
     );
     if report.aborted {
-        push(&mut text, format_args!("**Aborted:** the cost cap left out {} cases.\n\n", report.skipped));
+        let _ = write!(text, "**Aborted:** the cost cap left out {} cases.\n\n", report.skipped);
     }
     if report.had_load_errors {
-        push(&mut text, format_args!("**{} cases did not load.**\n\n", report.load_errors.len()));
+        let _ = write!(text, "**{} cases did not load.**\n\n", report.load_errors.len());
     }
     let wanting: Vec<_> = report.cases.iter().filter(|case| !case.score.passed()).collect();
     if !wanting.is_empty() {
         text.push_str("| case | outcome | score | failure modes |\n| --- | --- | ---: | --- |\n");
         wanting.iter().take(MOST_CASES).for_each(|case| row(&mut text, case));
         if wanting.len() > MOST_CASES {
-            push(&mut text, format_args!("\n… and {} more.\n", wanting.len() - MOST_CASES));
+            let _ = writeln!(text, "\n… and {} more.", wanting.len() - MOST_CASES);
         }
         text.push('\n');
     }
-    push(&mut text, format_args!("Record: {}\n", code(record)));
+    let _ = writeln!(text, "Record: {}", code(record));
     text
 }
 
@@ -46,11 +46,7 @@ fn row(text: &mut String, case: &CaseResult<BenchScore>) {
         fault => fault.as_str(),
     };
     let modes: Vec<_> = case.score.failure_modes().iter().map(|mode| code(mode)).collect();
-    push(text, format_args!("| {} | {outcome} | {:.3} | {} |\n", case.case_id, case.score.score(), modes.join(" ")));
-}
-
-fn push(text: &mut String, piece: std::fmt::Arguments<'_>) {
-    text.write_fmt(piece).expect("a string takes everything");
+    let _ = writeln!(text, "| {} | {outcome} | {:.3} | {} |", case.case_id, case.score.score(), modes.join(" "));
 }
 
 /// Foreign text as code in a table: nothing in it is markup, and it stays in its cell.

@@ -24,6 +24,15 @@ pub(crate) struct Style {
     pub(crate) columns: Option<usize>,
 }
 
+/// A number of things, in words that fit it.
+pub(crate) fn counted(count: u64, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        count if thing.ends_with("ch") => format!("{count} {thing}es"),
+        count => format!("{count} {thing}s"),
+    }
+}
+
 /// How far a run is.
 #[derive(Debug, Default)]
 struct Tally {
@@ -45,8 +54,7 @@ impl Tally {
         let cost = format!("${:.2}", self.cost_usd);
         match self.faults {
             0 => cost,
-            1 => format!("1 fault {cost}"),
-            faults => format!("{faults} faults {cost}"),
+            faults => format!("{} {cost}", counted(faults as u64, "fault")),
         }
     }
 }
@@ -143,7 +151,7 @@ impl<W: Write> People<W> {
             self.line(&format!("faults: {}", faults.join(", ")));
         }
         if report.had_load_errors {
-            self.line(&format!("left out: {} cases that did not load", report.load_errors.len()));
+            self.line(&format!("left out: {} that did not load", counted(report.load_errors.len() as u64, "case")));
         }
         self.line(&format!(
             "cost: ${:.2} (cassettes cost ${:.2} when made)",
@@ -166,7 +174,7 @@ impl<W: Write> Reporter for People<W> {
             Event::RunStarted { task_class, selected } => {
                 self.tally.total = *selected;
                 self.bar.begin(*selected, (self.elapsed)());
-                self.progress_line(&format!("running {selected} cases of {task_class}"));
+                self.progress_line(&format!("running {} of {task_class}", counted(*selected as u64, "case")));
                 self.draw_bar();
             }
             Event::Warning(text) => {

@@ -200,7 +200,7 @@ pub(crate) struct AnswerSet {
 pub(crate) enum AnswerSetError {
     #[error("the answer set `{}` cannot be read", path.display())]
     File { path: PathBuf, source: FileError },
-    #[error("`{}` is a bundle of evidence and no answer set of a shard", path.display())]
+    #[error("`{}` is a bundle of evidence, not an answer set of a shard", path.display())]
     IsBundle { path: PathBuf },
     #[error("`{}` is not a whole answer set: {message}", path.display())]
     Malformed { path: PathBuf, message: String },
@@ -268,7 +268,7 @@ impl AnswerSet {
     fn add(&mut self, answer: StoredAnswer, cases: &BTreeSet<String>) -> Result<(), String> {
         answer.check()?;
         if !cases.contains(answer.case_id.as_str()) {
-            return Err(format!("`{}` is no case of its shard", answer.case_id));
+            return Err(format!("case `{}` is not in its shard", answer.case_id));
         }
         match self.answers.insert(answer.case_id.clone(), answer) {
             None => Ok(()),
@@ -444,7 +444,7 @@ mod tests {
         let of_three = answer_set(path, "2/3", &[("002-b", b"b")], |_| {});
         assert_eq!(refused(&[first.clone(), of_three]), format!("{prefix}one is of 2 shards and another of 3"));
         let overlap = answer_set(path, "2/2", &[("001-a", b"a")], |_| {});
-        assert!(refused(&[first.clone(), overlap]).ends_with("`001-a` is no case of its shard"));
+        assert!(refused(&[first.clone(), overlap]).ends_with("case `001-a` is not in its shard"));
         let other = answer_set(path, "2/2", &[], |header| header.run.rubric_digest = Digest::of(b"other"));
         assert_eq!(refused(&[first, other]), format!("{prefix}another rubric"));
     }

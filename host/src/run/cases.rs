@@ -248,10 +248,12 @@ impl CaseWorker<'_> {
         case: &LoadedCase,
     ) -> Result<ObtainedAnswer, LoadErrorEntry> {
         let name = case.read.case.case_id.as_str();
-        let (read, pin) = match (source, &case.file.cassette) {
-            (CassetteSource::Folder(cassettes), _) => (read_cassette(cassettes, &format!("{name}.json")), None),
-            (CassetteSource::Default, Some(pin)) => (read_cassette(&case.folder, &pin.file_name), pin.blake3),
-            (CassetteSource::Default, None) => (read_cassette(&case.folder, "cassette.json"), None),
+        let (read, pin) = match source {
+            CassetteSource::Folder(cassettes) => (read_cassette(cassettes, &format!("{name}.json")), None),
+            CassetteSource::Default => {
+                let pin = case.file.cassette.as_ref().and_then(|pin| pin.blake3);
+                (read_cassette(&case.folder, case.file.cassette_name()), pin)
+            }
         };
         match read {
             Ok(cassette) => Ok(check_cassette(cassette, pin, strict, &case.read)),

@@ -2,6 +2,7 @@
 //! nothing.
 
 use crate::answers::StoredAnswer;
+use eval_evidence::verified::VerifiedStore;
 use eval_model::ids::{RunId, TaskClassName};
 use eval_model::report::{BenchRunReport, CaseResult, LoadErrorEntry};
 use eval_model::score::BenchScore;
@@ -45,4 +46,11 @@ pub(crate) struct Recorded {
 /// Consumes the events of a run.
 pub(crate) trait Reporter {
     fn event(&mut self, event: &Event<'_>);
+}
+
+/// What a person should know of a store before a run continues it.
+pub(crate) fn emit_notes(store: &VerifiedStore, emit: &mut dyn FnMut(&Event<'_>)) {
+    for note in store.notes() {
+        emit(&Event::Notice(&format!("note: {note}")));
+    }
 }

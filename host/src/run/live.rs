@@ -19,7 +19,7 @@ use eval_model::utc::UtcMillis;
 use super::answer_set::{Announcement, AnswerSetHeader, WrittenAnswerSet};
 use super::cases::{AnswerSource, Run};
 use super::error::RunError;
-use super::event::Event;
+use super::event::{Event, emit_notes};
 use super::record::{Committed, LiveFacts};
 use crate::description::RunDescription;
 use crate::live::agent::{AgentCommand, Family, LiveSut, RunMark};
@@ -146,8 +146,8 @@ impl Run<'_> {
         let store = open_store().map_err(LiveError::Store)?;
         emit_notes(&store, emit);
         let place = self.hold_journal(store_path, request)?;
-        let mut say = |text: &str| emit(&Event::Notice(text));
-        let start = match look(&place, &store, &request.scratch, &mut say)? {
+        let mut warn = |text: &str| emit(&Event::Warning(text));
+        let start = match look(&place, &store, &request.scratch, &mut warn)? {
             Found::Complete { started_at, record } if request.resume == Resume::Earlier => {
                 lock.release(Usd::ZERO).map_err(LiveError::Lock)?;
                 return Ok(LiveOutcome::WasComplete { started_at, record });
@@ -161,19 +161,18 @@ impl Run<'_> {
             self.description.names().len(),
         );
         earlier_charges.into_iter().for_each(|charged| budget.already_spent(charged));
-        let started = start.begin(&self.description, place, &store, &mut say)?;
+        let started = start.begin(&self.description, place, &store, &mut warn)?;
         let run = Run { description: started.header.run.clone(), ..self };
-        let live_run = LiveRun::new(LiveParts {
+        let parts = LiveParts {
             sut: live_sut(request, started.header.mark.clone(), host, &guard),
-            budget,
-            has_price_limit: request.agent.most_per_case().is_some(),
             lock,
             journal: started.journal,
             earlier: started.earlier,
             recorder,
             interrupt: request.interrupt,
             clock: run.clock,
-        });
+        };
+        let live_run = LiveRun::new(parts, budget);
         let result = run.execute(&live_run, &started.header, &store, store_path, emit);
         match put_away(result, live_run)? {
             Ended::Committed(committed) => Ok(LiveOutcome::Committed(Box::new((*committed, store)))),
@@ -217,13 +216,6 @@ fn put_away(result: Result<Ended, RunError>, live_run: LiveRun<'_>) -> Result<En
     // Why a run failed matters more than that its lock could not be put away, which the next run sees for itself.
     let ended = result.map_err(LiveError::Run)?;
     put_away.map(|()| ended).map_err(LiveError::NotPutAway)
-}
-
-/// What a person should know of a store before a run continues it.
-pub(crate) fn emit_notes(store: &VerifiedStore, emit: &mut dyn FnMut(&Event<'_>)) {
-    for note in store.notes() {
-        emit(&Event::Notice(&format!("note: {note}")));
-    }
 }
 
 fn live_sut(request: &LiveRequest<'_>, mark: RunMark, host: RunMark, guard: &Guard) -> LiveSut {

@@ -47,7 +47,7 @@ fn whole_benches_have_no_gap() {
     for workbench in [workbench()].into_iter().chain(ours) {
         let ended = workbench.eval(["fence"]).run().expect_code(0);
         assert_eq!(ended.stdout, "");
-        assert!(ended.stderr.ends_with("1 benches, nothing missing\n"), "{}", ended.stderr);
+        assert!(ended.stderr.ends_with("1 bench, nothing missing\n"), "{}", ended.stderr);
     }
 }
 

@@ -88,7 +88,7 @@ fn every_golden_test_says_what_it_expected_and_what_it_used() {
     }
     let fault = lines.iter().find(|line| line["name"] == "malformed").expect("it is there");
     assert_eq!(fault["actual"], "output_malformed");
-    assert!(ended.stderr.starts_with("9 golden tests hold, 0 do not\nmost fuel: "), "{}", ended.stderr);
+    assert!(ended.stderr.starts_with("9 golden tests passed, 0 failed\nmost fuel: "), "{}", ended.stderr);
 }
 
 #[test]

@@ -6,10 +6,11 @@ use clap::Args;
 
 use crate::bench::list_task_classes;
 use crate::bench::rubric_build::{BuiltRubric, build_rubric, install_rubric};
+use crate::cli::bench::BenchRootArgs;
+use crate::cli::environment;
 use crate::cli::error::HostError;
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::{environment, open_bench_root};
 use crate::output::lines::{Line, RubricLine};
 use eval_evidence::files::Dir;
 use eval_model::advice::Exit;
@@ -23,9 +24,8 @@ pub(in crate::cli) struct BuildArgs {
     /// The workspace of the rubrics' sources.
     #[arg(long, value_name = "DIR", default_value = "rubrics")]
     rubrics: PathBuf,
-    /// The folder with one bench per task class.
-    #[arg(long, value_name = "DIR", default_value = "bench")]
-    bench_root: PathBuf,
+    #[command(flatten)]
+    bench_root: BenchRootArgs,
     /// Write nothing; exit 5 if the committed component is not what the sources build.
     #[arg(long)]
     check: bool,
@@ -33,7 +33,7 @@ pub(in crate::cli) struct BuildArgs {
 
 pub(super) fn build(args: &BuildArgs) -> Result<Exit, Failure> {
     let toolchain = environment::toolchain().ok_or(HostError::NoCargoHome)?;
-    let root = open_bench_root(&args.bench_root)?;
+    let root = args.bench_root.open()?;
     let task_classes = match &args.task_class {
         Some(task_class) => vec![task_class.clone()],
         None => list_task_classes(&root)?,
@@ -44,7 +44,7 @@ pub(super) fn build(args: &BuildArgs) -> Result<Exit, Failure> {
         printer.tell(&format!("building the rubric of {task_class}"));
         let built = build_rubric(&args.rubrics, &task_class, &toolchain)
             .map_err(|source| HostError::BuildRubric { task_class: task_class.clone(), source })?;
-        let bench = args.bench_root.join(task_class.as_str());
+        let bench = args.bench_root.path().join(task_class.as_str());
         if args.check && !is_committed(&built, &root, &task_class) {
             let digest = built.digest;
             printer.tell(&format!("`{}` is not what its sources build, {digest}", bench.join("rubric.wasm").display()));

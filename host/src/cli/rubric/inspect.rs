@@ -38,13 +38,11 @@ fn for_people(line: &InspectionLine<'_>) -> Vec<String> {
     ];
     for import in &line.imports {
         text.push(match (import.granted_by, &import.refusal) {
-            (Some(who), _) => format!("imports {}: granted by {who}", import.name.escape_debug()),
-            (None, refusal) => {
-                format!("imports {}: REFUSED: {}", import.name.escape_debug(), refusal.as_deref().unwrap_or(""))
-            }
+            (Some(who), _) => format!("imports {}: granted by {who}", import.name),
+            (None, refusal) => format!("imports {}: REFUSED: {}", import.name, refusal.as_deref().unwrap_or("")),
         });
     }
-    text.extend(line.exports.iter().map(|export| format!("exports {}", export.escape_debug())));
+    text.extend(line.exports.iter().map(|export| format!("exports {export}")));
     text.push(line.refusal.as_ref().map_or("it loads".to_owned(), |refusal| format!("it does not load: {refusal}")));
     text
 }

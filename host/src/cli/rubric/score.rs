@@ -12,11 +12,12 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 
-use crate::bench::{Bench, load_bench};
+use crate::bench::Bench;
+use crate::cli::bench::{InputRootArgs, open_bench, prepare_component, prepare_rubric};
 use crate::cli::error::{ArgumentError, HostError};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::{environment, open_bench_root, open_input_root, read_file};
+use crate::cli::read_file;
 use crate::output::lines::{Line, TriedCaseLine};
 use eval_evidence::files::MOST_FILE_BYTES;
 use eval_model::advice::Exit;
@@ -24,7 +25,6 @@ use eval_model::case::ReadCase;
 use eval_model::contract::{CapturedStream, Meter, RubricRunner, RunnerError, ScoreRequest, Scored};
 use eval_model::json;
 use eval_model::judge::{Judgement, judge};
-use eval_model::text::is_harmless;
 use eval_sandbox::{MOST_COMPONENT_BYTES, PreparedRubric, ScratchEntry, ScratchTree};
 
 #[derive(Debug, Args)]
@@ -41,22 +41,21 @@ pub(in crate::cli) struct ScoreArgs {
     /// Write the scratch directory, as the rubric left it, to this new folder.
     #[arg(long, value_name = "DIR")]
     keep_scratch: Option<PathBuf>,
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
-    #[arg(long, value_name = "DIR")]
-    input_root: Option<PathBuf>,
+    #[command(flatten)]
+    input_root: InputRootArgs,
 }
 
 pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Failure> {
     let (bench, case) = load(args)?;
     let output_json = read_output(&args.output)?;
-    let (rubric, component) = match &args.rubric {
-        Some(path) => (format!("`{}`", path.display()), read_file(path, MOST_COMPONENT_BYTES)?),
-        None => (format!("the rubric of `{}`", bench.registration.task_class), bench.rubric.clone()),
+    let (limits, workers) = (bench.registration.limits, NonZeroUsize::MIN);
+    let rubric = match &args.rubric {
+        Some(path) => {
+            let component = read_file(path, MOST_COMPONENT_BYTES)?;
+            prepare_component(format!("`{}`", path.display()), &component, limits, workers)?
+        }
+        None => prepare_rubric(&bench, workers)?,
     };
-    let rubric = environment::sandbox(NonZeroUsize::MIN)?
-        .load(&component)
-        .map_err(|source| HostError::LoadRubric { rubric, source })?
-        .prepare(bench.registration.limits);
     let runner = KeepsScratch { rubric: &rubric, scratch: Mutex::default() };
     let judged = judge(&runner, &case, &output_json, Meter::default(), &bench.registration.standards.block_modes)?;
     let exit = report(&bench, &case, &judged)?;
@@ -91,8 +90,8 @@ fn load(args: &ScoreArgs) -> Result<(Bench, ReadCase), Failure> {
         Some((bench.parent()?, bench.file_name()?.to_str()?.parse().ok()?, name))
     };
     let (root, task_class, name) = places().ok_or_else(|| ArgumentError::NotACase { path: args.case.clone() })?;
-    let bench = load_bench(&open_bench_root(root)?, &task_class)?;
-    let input_root = open_input_root(args.input_root.as_deref())?;
+    let bench = open_bench(root, &task_class)?;
+    let input_root = args.input_root.open()?;
     let case = bench.read_case(name, &input_root)?;
     Ok((bench, case.read))
 }
@@ -118,14 +117,9 @@ fn report(bench: &Bench, case: &ReadCase, judged: &Judgement) -> Result<Exit, Fa
     printer.finish(if judged.score.passed() { Exit::Ok } else { Exit::AnswerIsNo })
 }
 
-/// A guest's words, with whatever could talk to a terminal escaped.
 fn show_stream(printer: &mut Printer, name: &str, stream: &CapturedStream) {
     for line in String::from_utf8_lossy(&stream.kept).lines() {
-        let escape = |character: char| match is_harmless(character) {
-            true => character.to_string(),
-            false => character.escape_default().to_string(),
-        };
-        printer.tell(&format!("{name}: {}", line.chars().map(escape).collect::<String>()));
+        printer.tell(&format!("{name}: {line}"));
     }
     if stream.dropped_bytes > 0 {
         printer.tell(&format!("{name}: … {} bytes cut off", stream.dropped_bytes));

@@ -1,16 +1,15 @@
 //! `eval-host rubric test`: a bench's golden tests, in the sandbox of a run and under its limits.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::bench::golden::{GoldenResult, GoldenTest, golden_tests, run_golden};
-use crate::bench::{Bench, InputRoot, load_bench};
-use crate::cli::error::HostError;
+use crate::bench::{Bench, InputRoot};
+use crate::cli::bench::{BenchRootArgs, InputRootArgs, open_bench, prepare_rubric};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::{environment, open_bench_root, open_input_root};
+use crate::output::counted;
 use crate::output::lines::{GoldenLine, Line};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -21,12 +20,10 @@ pub(in crate::cli) struct TestArgs {
     /// The bench whose rubric to test.
     #[arg(long, value_name = "NAME")]
     task_class: TaskClassName,
-    /// The folder with one bench per task class.
-    #[arg(long, value_name = "DIR", default_value = "bench")]
-    bench_root: PathBuf,
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
-    #[arg(long, value_name = "DIR")]
-    input_root: Option<PathBuf>,
+    #[command(flatten)]
+    bench_root: BenchRootArgs,
+    #[command(flatten)]
+    input_root: InputRootArgs,
 }
 
 /// What the golden tests used at most, to be held against the limits.
@@ -39,19 +36,16 @@ struct Tally {
 }
 
 pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Failure> {
-    let bench = load_bench(&open_bench_root(&args.bench_root)?, &args.task_class)?;
-    let input_root = open_input_root(args.input_root.as_deref())?;
-    let rubric = environment::sandbox(NonZeroUsize::MIN)?
-        .load(&bench.rubric)
-        .map_err(|source| HostError::LoadRubric { rubric: format!("the rubric of `{}`", args.task_class), source })?
-        .prepare(bench.registration.limits);
+    let bench = open_bench(args.bench_root.path(), &args.task_class)?;
+    let input_root = args.input_root.open()?;
+    let rubric = prepare_rubric(&bench, NonZeroUsize::MIN)?;
     let mut printer = Printer::stdio();
     let mut tally = Tally::default();
     for name in bench.case_names() {
         test_case(&bench, name, &rubric, &input_root, &mut printer, &mut tally)?;
     }
     let limits = bench.registration.limits;
-    printer.tell(&format!("{} golden tests hold, {} do not", tally.held, tally.failed));
+    printer.tell(&format!("{} passed, {} failed", counted(tally.held as u64, "golden test"), tally.failed));
     printer.tell(&format!("most fuel: {} of {}", tally.most_fuel, limits.fuel()));
     printer.tell(&format!("peak memory: {} of {} bytes", tally.most_memory, limits.memory_bytes()));
     printer.finish(match tally {

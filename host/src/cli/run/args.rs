@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::super::Places;
+use super::super::bench::InputRootArgs;
 use super::super::concurrency::ConcurrencyArgs;
 use super::super::evidence::TrustArgs;
 use crate::bench::Capture;
@@ -26,9 +27,8 @@ pub(in crate::cli) struct RunArgs {
     pub(super) cassettes: CassetteArgs,
     #[command(flatten)]
     pub(super) live: LiveArgs,
-    /// Where inputs lie that are too large for a bench (see input-pointer.toml).
-    #[arg(long, value_name = "DIR")]
-    pub(super) input_root: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) input_root: InputRootArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
     #[command(flatten)]

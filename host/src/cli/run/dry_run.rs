@@ -9,6 +9,7 @@ use crate::bench::{Bench, InputRoot, LoadedCase};
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
 use crate::description::RunDescription;
+use crate::output::counted;
 use crate::output::lines::{Line, PlanLine};
 
 pub(super) fn dry_run(
@@ -35,7 +36,8 @@ pub(super) fn dry_run(
     let task_class = &description.task_class;
     let mode = if live.live { Mode::Live } else { Mode::Cassette };
     printer.data(&Line::Plan(PlanLine::new(description, mode, cases, load_errors, largest)));
-    printer.tell(&format!("{task_class}: {cases} cases would run, at a cost of at most {largest}; nothing was run"));
+    let cases = counted(cases as u64, "case");
+    printer.tell(&format!("{task_class}: {cases} would run, at a cost of at most {largest}; nothing was run"));
     printer.finish(if load_errors > 0 { Exit::HarnessError } else { Exit::Ok })
 }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use eval_model::advice::{Advice as _, Exit};
 
+use super::Reporters;
 use super::args::RunArgs;
 use super::error::RunCommandError;
-use super::{Reporters, prepare_rubric};
 use crate::bench::{Bench, InputRoot};
+use crate::cli::bench::prepare_rubric;
 use crate::cli::evidence::memory_of;
 use crate::cli::failure::Failure;
 use crate::cli::{LOCK_PATIENCE, environment};
@@ -48,7 +49,7 @@ pub(super) fn run(
         interrupt: &interrupt,
         scratch: environment::scratch(),
         program: environment::this_program()?,
-        bench_root: here.join(&args.places.bench_root),
+        bench_root: here.join(args.places.bench_root.path()),
     };
     let started_at = description.started_at;
     let clock = || environment::now().unwrap_or(started_at);

@@ -11,38 +11,36 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use eval_evidence::record::{MOST_RECORD_BYTES, RecordedRun};
-use eval_evidence::verified::VerifiedStore;
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
-use eval_sandbox::PreparedRubric;
 
 pub(super) use args::{OutputArgs, RunArgs};
 pub(super) use reporters::Reporters;
 
 use self::args::SelectionArgs;
 use self::error::RunCommandError;
-use super::error::{HostError, NamedFolder};
-use super::evidence::{self, TrustArgs};
+use super::bench::{open_bench, open_store, prepare_rubric};
+use super::error::NamedFolder;
 use super::failure::Failure;
-use super::{LOCK_PATIENCE, Places, environment, open_bench_root, open_input_root, open_named, read_file};
+use super::{environment, open_named, read_file};
 use crate::bench::select::Wanted;
-use crate::bench::{Bench, load_bench};
+use crate::bench::{Bench, InputRoot};
 use crate::description::RunDescription;
 use crate::live::run_lock::RunLockQueue;
 use crate::run::answer_set::AnswerSetHeader;
 use crate::run::cases::{AnswerSource, CassetteSource, Run};
-use crate::run::live::emit_notes;
+use crate::run::event::emit_notes;
 
 #[expect(clippy::needless_pass_by_value, reason = "the arguments end with the command")]
 pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
     if args.live.live && environment::is_ci() && !args.live.allow_live_in_ci {
         return Err(RunCommandError::LiveInCi.into());
     }
-    let bench = open_bench(&args.places, &args.task_class)?;
+    let bench = open_bench(args.places.bench_root.path(), &args.task_class)?;
     // As soon as it is certain that there is such a bench: what others spend from here on counts against this run.
     let spends = args.live.live && !args.selection.dry_run;
-    let queue = spends.then(|| RunLockQueue::join(&args.places.bench_root, &args.task_class));
-    let input_root = open_input_root(args.input_root.as_deref())?;
+    let queue = spends.then(|| RunLockQueue::join(args.places.bench_root.path(), &args.task_class));
+    let input_root = args.input_root.open()?;
     let description = describe(&bench, &args.selection)?;
     match queue.transpose()? {
         _ if args.selection.dry_run => dry_run::dry_run(&bench, &description, &input_root, &args.live),
@@ -52,12 +50,7 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
 }
 
 /// Replays cassettes.
-fn replay(
-    args: &RunArgs,
-    bench: &Bench,
-    description: RunDescription,
-    input_root: &crate::bench::InputRoot,
-) -> Result<Exit, Failure> {
+fn replay(args: &RunArgs, bench: &Bench, description: RunDescription, input_root: &InputRoot) -> Result<Exit, Failure> {
     let source = cassette_source(args.cassettes.cassettes.as_deref())?;
     let answers = AnswerSource::Cassettes { source, strict: args.cassettes.strict_cassettes };
     let concurrency = args.concurrency.scorers();
@@ -75,26 +68,6 @@ fn replay(
     emit_notes(&store, &mut reporters.emit());
     let committed = run.commit(&answers, &store, None, &mut reporters.emit())?;
     reporters.committed(&args.task_class, &committed, &store)
-}
-
-pub(super) fn open_bench(places: &Places, task_class: &TaskClassName) -> Result<Bench, Failure> {
-    Ok(load_bench(&open_bench_root(&places.bench_root)?, task_class)?)
-}
-
-/// Opens the store, and checks it before anything is run.
-pub(super) fn open_store(places: &Places, trust: TrustArgs) -> Result<VerifiedStore, Failure> {
-    let memory = evidence::memory_of(places, trust)?;
-    Ok(VerifiedStore::open(&places.out, memory, LOCK_PATIENCE)?)
-}
-
-/// The rubric of a bench, compiled for so many workers.
-pub(super) fn prepare_rubric(bench: &Bench, workers: NonZeroUsize) -> Result<PreparedRubric, Failure> {
-    let sandbox = environment::sandbox(workers)?;
-    let rubric = sandbox.load(&bench.rubric).map_err(|source| HostError::LoadRubric {
-        rubric: format!("the rubric of `{}`", bench.registration.task_class),
-        source,
-    })?;
-    Ok(rubric.prepare(bench.registration.limits))
 }
 
 /// The run that the flags ask for.

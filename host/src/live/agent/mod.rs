@@ -30,7 +30,6 @@ pub(crate) use command::{AgentCommand, AgentFlags, quoted};
 pub(crate) use family::Family;
 pub(crate) use mark::{Marked, RunMark};
 pub(crate) use processes::{GroupIdentity, boot_id, end_group_with_living_leader, end_marked};
-pub(crate) use response::ReportedCost;
 pub(crate) use stop::Stop;
 pub(crate) use workspace::{Leftover, WorkspaceError, remove_leftovers};
 
@@ -84,7 +83,8 @@ pub(crate) enum LiveEnd {
 pub(crate) struct LiveAnswer {
     /// One JSON object, verbatim, or the fault.
     pub(crate) output: Result<String, NoOutput>,
-    pub(crate) cost: ReportedCost,
+    /// What the agent says the case cost, in dollars; `None` is not known, and not nothing.
+    pub(crate) cost: Option<f64>,
     pub(crate) duration_seconds: f64,
     /// The end of what the agent wrote to stderr.
     pub(crate) stderr: CapturedStream,
@@ -156,7 +156,7 @@ impl LiveSut {
         let response = match ended.ending {
             Ending::Stopped => return LiveEnd::Stopped,
             Ending::NotStarted(error) => not_started(&error),
-            Ending::TimedOut => Response { output: Err(NoOutput::SutTimeout), cost: ReportedCost::Unknown },
+            Ending::TimedOut => Response { output: Err(NoOutput::SutTimeout), cost: None },
             Ending::Flooded => {
                 let message = format!("more than {MOST_OUTPUT} bytes on stdout");
                 Response::broken(HarnessErrorKind::TooMuchOutput, message)
@@ -185,7 +185,7 @@ impl LiveSut {
 /// Nothing was started, so nothing was spent.
 fn not_started(error: &io::Error) -> Response {
     let message = format!("the command does not start: {}", error.kind());
-    Response { output: Err(fault(HarnessErrorKind::Spawn, message)), cost: ReportedCost::Known(0.0) }
+    Response { output: Err(fault(HarnessErrorKind::Spawn, message)), cost: Some(0.0) }
 }
 
 /// An agent that failed may still have said what it cost.

@@ -10,19 +10,12 @@ use eval_model::json;
 use eval_model::money::{MOST_DOLLARS, is_possible_cost};
 use eval_model::outcome::{HarnessErrorKind, NoOutput};
 
-/// What an agent says a case cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum ReportedCost {
-    /// Not negative, and no more than a case can cost.
-    Known(f64),
-    Unknown,
-}
-
 /// An answer and its cost, as far as each could be read.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Response {
     pub(super) output: Result<String, NoOutput>,
-    pub(super) cost: ReportedCost,
+    /// What the agent says the case cost: not negative, and no more than a case can cost. `None` is not known.
+    pub(super) cost: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -35,7 +28,7 @@ struct RawResponse {
 impl Response {
     /// A response that breaks the protocol and says nothing of its cost.
     pub(super) fn broken(kind: HarnessErrorKind, message: impl Into<String>) -> Self {
-        Self { output: Err(fault(kind, message)), cost: ReportedCost::Unknown }
+        Self { output: Err(fault(kind, message)), cost: None }
     }
 
     /// The same cost, without an answer.
@@ -69,8 +62,8 @@ impl Response {
     /// Without a cost there is no answer that could be held against a cap, so that fault comes second only to the answer's.
     fn join(output: Result<String, NoOutput>, cost: Result<f64, NoOutput>) -> Self {
         match cost {
-            Ok(cost) => Self { output, cost: ReportedCost::Known(cost) },
-            Err(cost_fault) => Self { output: output.and(Err(cost_fault)), cost: ReportedCost::Unknown },
+            Ok(cost) => Self { output, cost: Some(cost) },
+            Err(cost_fault) => Self { output: output.and(Err(cost_fault)), cost: None },
         }
     }
 }
@@ -110,7 +103,7 @@ fn parse_cost(text: Option<&str>) -> Result<f64, NoOutput> {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> (String, ReportedCost) {
+    fn parsed(text: &str) -> (String, Option<f64>) {
         let response = Response::parse(text.as_bytes());
         (response.output.unwrap_or_else(|fault| fault.to_string()), response.cost)
     }
@@ -118,20 +111,20 @@ mod tests {
     #[test]
     fn an_answer_is_kept_verbatim() {
         let text = r#" {"cost_usd": 0.25, "output": { "b" : 1.50,  "a":[] }} "#;
-        assert_eq!(parsed(text), (r#"{ "b" : 1.50,  "a":[] }"#.to_owned(), ReportedCost::Known(0.25)));
+        assert_eq!(parsed(text), (r#"{ "b" : 1.50,  "a":[] }"#.to_owned(), Some(0.25)));
     }
 
     #[test]
     fn each_way_to_break_the_protocol_has_its_own_name() {
-        let unknown = ReportedCost::Unknown;
+        let unknown = None;
         for (text, expected, cost) in [
             ("", "harness_error: missing_response: nothing on stdout", unknown),
             (" \n", "harness_error: missing_response: nothing on stdout", unknown),
-            (r#"{"cost_usd":0.5}"#, "harness_error: missing_response: `output` is not there", ReportedCost::Known(0.5)),
+            (r#"{"cost_usd":0.5}"#, "harness_error: missing_response: `output` is not there", Some(0.5)),
             (
                 r#"{"output":[],"cost_usd":0.5}"#,
                 "harness_error: malformed_response: `output` is not a JSON object",
-                ReportedCost::Known(0.5),
+                Some(0.5),
             ),
             (r#"{"output":{}}"#, "harness_error: missing_cost: the answer does not say what it cost", unknown),
             (r#"{"output":{},"cost_usd":-0.5}"#, "harness_error: impossible_cost: the cost is negative, -0.5", unknown),
@@ -170,13 +163,13 @@ mod tests {
     #[test]
     fn a_cost_file_is_one_number() {
         let captured = |text: Option<&str>| Response::captured(Ok("{}".to_owned()), text.map(str::as_bytes));
-        assert_eq!(captured(Some("0.12\n")).cost, ReportedCost::Known(0.12));
+        assert_eq!(captured(Some("0.12\n")).cost, Some(0.12));
         assert_eq!(
             captured(None).output,
             Err(fault(HarnessErrorKind::MissingCost, "the answer does not say what it cost"))
         );
         for bad in ["", "NaN", "inf", "-1", "0.1 0.2"] {
-            assert_eq!(captured(Some(bad)).cost, ReportedCost::Unknown, "{bad}");
+            assert_eq!(captured(Some(bad)).cost, None, "{bad}");
         }
     }
 }

@@ -62,7 +62,7 @@ impl Bench {
     }
 
     #[track_caller]
-    fn fails(&self, expected: &str, cost: ReportedCost) {
+    fn fails(&self, expected: &str, cost: Option<f64>) {
         let answer = self.answer();
         assert_eq!(answer.output.expect_err("a fault").to_string(), expected);
         assert_eq!(answer.cost, cost);
@@ -91,7 +91,7 @@ fn an_agent_that_works_gets_its_request_and_answers_verbatim() {
         "budget_usd": 0.5,
     });
     assert_eq!(output["request"], told);
-    assert_eq!(answer.cost, ReportedCost::Known(0.125));
+    assert_eq!(answer.cost, Some(0.125));
     assert_eq!(answer.stderr.kept, b"one\ntwo\n");
     assert_eq!(fs::read_dir(bench.scratch.path()).expect("a folder").count(), 0, "the workspace is gone");
 }
@@ -110,10 +110,10 @@ fn an_agent_sees_the_allow_listed_environment_and_nothing_beside_its_workspace()
 
 #[test]
 fn each_bad_ending_has_its_own_name() {
-    let unknown = ReportedCost::Unknown;
+    let unknown = None;
     agent("exit 3").fails("harness_error: exit_status: exit status 3", unknown);
     agent(r#"echo '{"output":{},"cost_usd":0.25}'; exit 3"#)
-        .fails("harness_error: exit_status: exit status 3", ReportedCost::Known(0.25));
+        .fails("harness_error: exit_status: exit status 3", Some(0.25));
     agent("kill -SEGV $$").fails("harness_error: signal: killed by signal 11", unknown);
     agent("true").fails("harness_error: missing_response: nothing on stdout", unknown);
     agent(r#"echo '{"output":{},"cost_usd":-1}'"#)
@@ -121,7 +121,7 @@ fn each_bad_ending_has_its_own_name() {
     agent("yes").fails("harness_error: too_much_output: more than 8388608 bytes on stdout", unknown);
     let mut missing = agent("");
     missing.sut.command = vec!["/nowhere/agent".into()];
-    missing.fails("harness_error: spawn: the command does not start: entity not found", ReportedCost::Known(0.0));
+    missing.fails("harness_error: spawn: the command does not start: entity not found", Some(0.0));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn an_agent_that_hangs_is_ended_with_its_grandchildren() {
     let end = bench.sut.answer(&staged(), bench.prepared(), 0.5, &Stop::new(), started);
     let Ok(LiveEnd::Answered(answer)) = end else { panic!("it ran out of time") };
     assert_eq!(answer.output, Err(NoOutput::SutTimeout));
-    assert_eq!(answer.cost, ReportedCost::Unknown);
+    assert_eq!(answer.cost, None);
     assert_eq!(bench.survivors(), 0);
     assert_eq!(processes::living_members(group.get().expect("it was started")), 0);
 }
@@ -148,7 +148,7 @@ fn what_outlives_an_agent_that_forks_and_exits_is_ended() {
     let bench = agent(r#"sleep 1000 & (setsid sleep 1000 &); echo '{"output":{},"cost_usd":0.5}'"#);
     let answer = bench.answer();
     assert_eq!(answer.output, Ok("{}".to_owned()));
-    assert_eq!(answer.cost, ReportedCost::Known(0.5));
+    assert_eq!(answer.cost, Some(0.5));
     assert_eq!(bench.survivors(), 0);
 }
 
@@ -170,7 +170,7 @@ fn a_shell_one_liner_that_edits_files_is_an_agent_too() {
         answer.output.expect("a patch"),
         r#"{"action":"patch","diff":"diff --git a/app.js b/app.js\n--- a/app.js\n+++ b/app.js\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"}"#
     );
-    assert_eq!(answer.cost, ReportedCost::Known(0.25));
+    assert_eq!(answer.cost, Some(0.25));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn an_agent_that_changes_nothing_has_answered() {
     bench.sut.capture = Capture::WorkspaceDiff;
     assert_eq!(bench.answer().output, Ok(r#"{"action":"patch","diff":""}"#.to_owned()));
     bench.sut.command = ["/bin/sh", "-c", "true"].map(OsString::from).into();
-    bench.fails("harness_error: missing_cost: the answer does not say what it cost", ReportedCost::Unknown);
+    bench.fails("harness_error: missing_cost: the answer does not say what it cost", None);
 }
 
 #[test]

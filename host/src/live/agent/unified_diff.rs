@@ -32,7 +32,7 @@ pub(super) fn unified_diff<'a>(changes: impl IntoIterator<Item = &'a FileChange<
 
 fn file_diff(out: &mut String, change: &FileChange<'_>) {
     let (old, new) = (quoted("a/", change.path), quoted("b/", change.path));
-    push(out, format_args!("diff --git {old} {new}\n"));
+    let _ = writeln!(out, "diff --git {old} {new}");
     match (change.before, change.after) {
         (None, _) => out.push_str("new file mode 100644\n"),
         (_, None) => out.push_str("deleted file mode 100644\n"),
@@ -44,16 +44,11 @@ fn file_diff(out: &mut String, change: &FileChange<'_>) {
         (Some(before), Some(after)) => {
             // An empty file that appears or goes has no lines to show, and then no names above them either.
             if !(before.is_empty() && after.is_empty()) {
-                push(out, format_args!("--- {old}\n+++ {new}\n"));
-                push(out, format_args!("{}", Hunks(&interned(before, after))));
+                let _ = write!(out, "--- {old}\n+++ {new}\n{}", Hunks(&interned(before, after)));
             }
         }
-        _ => push(out, format_args!("Binary files {old} and {new} differ\n")),
+        _ => *out += &format!("Binary files {old} and {new} differ\n"),
     }
-}
-
-fn push(out: &mut String, text: fmt::Arguments<'_>) {
-    out.write_fmt(text).expect("a string takes everything");
 }
 
 /// The text of a file; `None` if it is none. A file that is not there has no lines.
@@ -75,7 +70,7 @@ fn quoted(prefix: &str, path: &[u8]) -> String {
         match byte {
             b'"' | b'\\' => out.extend(['\\', char::from(*byte)]),
             b' '..=b'~' => out.push(char::from(*byte)),
-            byte => push(&mut out, format_args!("\\{byte:03o}")),
+            byte => out += &format!("\\{byte:03o}"),
         }
     }
     out.push('"');

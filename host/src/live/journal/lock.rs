@@ -69,5 +69,5 @@ fn words(file: &File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(MOST_WORDS).read_to_end(&mut bytes)?;
     let words: String = String::from_utf8_lossy(&bytes).chars().filter(|character| !character.is_control()).collect();
-    Ok(if words.is_empty() { "it has not said who it is yet".to_owned() } else { words })
+    Ok(if words.is_empty() { "the holder has not written who it is yet".to_owned() } else { words })
 }

@@ -36,16 +36,9 @@ impl<'a> From<&'a CaseResult<BenchScore>> for Line<'a> {
     }
 }
 
-#[derive(Serialize)]
-pub(crate) struct LoadErrorLine<'a> {
-    pub(super) folder: &'a str,
-    pub(super) field: &'a str,
-    pub(super) message: &'a str,
-}
-
 impl<'a> From<&'a LoadErrorEntry> for Line<'a> {
     fn from(entry: &'a LoadErrorEntry) -> Self {
-        Self::LoadError(LoadErrorLine { folder: &entry.folder, field: &entry.field, message: &entry.message })
+        Self::LoadError(entry)
     }
 }
 
@@ -54,7 +47,7 @@ pub(crate) struct AggregateLine<'a> {
     pub(super) schema_version: u32,
     pub(super) task_class: &'a TaskClassName,
     pub(super) run_id: RunId,
-    pub(super) selection: SelectionLine<'a>,
+    pub(super) selection: &'a Selection,
     pub(super) attempted: u64,
     pub(super) skipped: u64,
     pub(super) outcomes: &'a BTreeMap<OutcomeClass, u64>,
@@ -69,26 +62,13 @@ pub(crate) struct AggregateLine<'a> {
     pub(super) warnings: &'a [String],
 }
 
-#[derive(Serialize)]
-pub(super) struct SelectionLine<'a> {
-    pub(super) patterns: &'a [String],
-    pub(super) cases_in_bench: u64,
-    pub(super) selected: u64,
-}
-
-impl<'a> From<&'a Selection> for SelectionLine<'a> {
-    fn from(selection: &'a Selection) -> Self {
-        Self { patterns: &selection.patterns, cases_in_bench: selection.cases_in_bench, selected: selection.selected }
-    }
-}
-
 impl<'a> AggregateLine<'a> {
     pub(crate) fn new(task_class: &'a TaskClassName, run_id: RunId, report: &'a BenchRunReport) -> Self {
         Self {
             schema_version: LINES_VERSION,
             task_class,
             run_id,
-            selection: (&report.selection).into(),
+            selection: &report.selection,
             attempted: report.attempted,
             skipped: report.skipped,
             outcomes: &report.outcomes,

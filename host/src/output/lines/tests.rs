@@ -6,14 +6,13 @@ use serde_json::Value;
 
 use super::author::ImportLine;
 use super::evidence::{ClassLine, FindingLine, ReplayLine};
-use super::run::SelectionLine;
 use super::*;
 use eval_evidence::gate::{Figures, PromotionVerdict, Reason, RecordRead};
 use eval_evidence::record::Mode;
 use eval_model::contract::{Difficulty, Disposition, Meter, RawScore};
 use eval_model::ids::{CaseId, Digest, TaskClassName, Tier};
 use eval_model::outcome::OutcomeClass;
-use eval_model::report::PromotionMetric;
+use eval_model::report::{PromotionMetric, Selection};
 use eval_model::score::BenchScore;
 
 const DOCUMENT: &str = include_str!("../../../../docs/json-lines.md");
@@ -54,6 +53,8 @@ struct Facts {
     outcomes: BTreeMap<OutcomeClass, u64>,
     modes: BTreeSet<String>,
     texts: Vec<String>,
+    selection: Selection,
+    load_error: LoadErrorEntry,
     verdict: PromotionVerdict,
 }
 
@@ -74,6 +75,12 @@ impl Facts {
             outcomes: [(OutcomeClass::Scored, 1)].into(),
             modes: ["tests_fail".to_owned()].into(),
             texts: vec!["a text".to_owned()],
+            selection: Selection { patterns: vec!["a text".to_owned()], cases_in_bench: 2, selected: 1 },
+            load_error: LoadErrorEntry {
+                folder: "cases/002".to_owned(),
+                field: "case_id".to_owned(),
+                message: "missing".to_owned(),
+            },
             verdict: verdict(),
         }
     }
@@ -98,7 +105,7 @@ impl Facts {
             schema_version: LINES_VERSION,
             task_class: &self.task_class,
             run_id: "a".repeat(64).parse().expect("a run id"),
-            selection: SelectionLine { patterns: &self.texts, cases_in_bench: 2, selected: 1 },
+            selection: &self.selection,
             attempted: 1,
             skipped: 0,
             outcomes: &self.outcomes,
@@ -114,7 +121,7 @@ impl Facts {
         };
         vec![
             Line::Case(case),
-            Line::LoadError(LoadErrorLine { folder: "cases/002", field: "case_id", message: "missing" }),
+            Line::LoadError(&self.load_error),
             Line::Aggregate(aggregate),
             Line::Record { path: "runs/a.json", seq: 1 },
             Line::AnswerSet { path: "shard.jsonl" },
