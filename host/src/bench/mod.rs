@@ -1,7 +1,7 @@
 //! A bench's files: what a registration and a case say, parsed strictly, and the bench as a whole.
 //!
-//! The raw shapes of the files never leave this module; what leaves it has been checked. Nothing here scores, and nothing
-//! here writes: no command changes a registration.
+//! The raw shapes of the files never leave this module; what leaves it has been checked. No command changes a
+//! registration: only `rubric build` writes, and it writes the component and its pin.
 
 mod case_file;
 pub(crate) mod fence;

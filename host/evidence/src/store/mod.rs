@@ -13,7 +13,7 @@
 //! Safety comes from the order of a commit (see [`writer`]): objects are durable before the record that names them, a record
 //! is durable before it has its name, and its name is durable before anybody is told. This module never deletes, repairs or
 //! rewrites a record, and never decides what a finding means: that is [`crate::verify`]'s business. Linux only: it relies on
-//! `renameat2`, `syncfs` and `O_PATH`.
+//! `renameat2` and `syncfs`.
 
 #[cfg(test)]
 mod faults;

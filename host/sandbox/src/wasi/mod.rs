@@ -1,82 +1,15 @@
 //! The WASI that a rubric gets: wasmtime-wasi's generated traits, implemented on [`Guest`] alone.
 //!
-//! Linked interface by interface, so that what is granted can be read off [`add_to_linker`]. No call waits, none reaches the
+//! Linked interface by interface, so that what is granted can be read off [`linker::add_to_linker`]. No call waits, none reaches the
 //! host, and each is charged to the guest's fuel by what it moves.
 
 mod cli;
 mod clocks;
 mod filesystem;
+mod linker;
 mod poll;
 mod random;
 mod streams;
 
-use wasmtime::component::{HasSelf, Linker, Resource, ResourceTable, ResourceTableError};
-use wasmtime_wasi::p2::bindings::sync::{filesystem as sync_filesystem, io as sync_io};
-use wasmtime_wasi::p2::bindings::{
-    cli as wasi_cli, clocks as wasi_clocks, filesystem as wasi_filesystem, random as wasi_random,
-};
-use wasmtime_wasi_io::bindings::wasi::io::error as wasi_io_error;
-
-use super::guest::Guest;
-
-/// Grants a rubric its interfaces, and nothing else. [`super::grants`] lists them by name for the check at load; a test keeps
-/// the two alike.
-pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    type Own = HasSelf<Guest>;
-
-    wasi_io_error::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    sync_io::poll::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    sync_io::streams::add_to_linker::<_, Own>(linker, |guest| guest)?;
-
-    wasi_clocks::monotonic_clock::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_clocks::wall_clock::add_to_linker::<_, Own>(linker, |guest| guest)?;
-
-    wasi_random::random::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_random::insecure::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_random::insecure_seed::add_to_linker::<_, Own>(linker, |guest| guest)?;
-
-    sync_filesystem::types::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_filesystem::preopens::add_to_linker::<_, Own>(linker, |guest| guest)?;
-
-    wasi_cli::environment::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_cli::exit::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_cli::stdin::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_cli::stdout::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_cli::stderr::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_cli::terminal_input::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_cli::terminal_output::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_cli::terminal_stdin::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_cli::terminal_stdout::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    wasi_cli::terminal_stderr::add_to_linker::<_, Own>(linker, |guest| guest)?;
-    Ok(())
-}
-
-/// Our own entry behind a handle of a generated type. A handle is a number with a label: the table knows what is really
-/// there, so a wrong number is an error and never a confusion.
-fn entry<'a, Ours: 'static, Theirs: 'static>(
-    table: &'a ResourceTable,
-    handle: &Resource<Theirs>,
-) -> Result<&'a Ours, ResourceTableError> {
-    table.get(&Resource::<Ours>::new_borrow(handle.rep()))
-}
-
-fn entry_mut<'a, Ours: 'static, Theirs: 'static>(
-    table: &'a mut ResourceTable,
-    handle: &Resource<Theirs>,
-) -> Result<&'a mut Ours, ResourceTableError> {
-    table.get_mut(&Resource::<Ours>::new_borrow(handle.rep()))
-}
-
-fn push<Ours: Send + 'static, Theirs: 'static>(
-    table: &mut ResourceTable,
-    entry: Ours,
-) -> Result<Resource<Theirs>, ResourceTableError> {
-    Ok(Resource::new_own(table.push(entry)?.rep()))
-}
-
-fn delete<Ours: 'static, Theirs: 'static>(
-    table: &mut ResourceTable,
-    handle: &Resource<Theirs>,
-) -> Result<Ours, ResourceTableError> {
-    table.delete(Resource::<Ours>::new_own(handle.rep()))
-}
+pub(super) use linker::add_to_linker;
+use linker::{delete, entry, entry_mut, push};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Header, JournalError, Line, SCHEMA_VERSION};
+use super::writer::{Header, JournalError, Line, SCHEMA_VERSION};
 use crate::answers::StoredAnswer;
 use crate::live::agent::GroupIdentity;
 use eval_model::ids::{CaseId, Digest};

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::JournalError;
+use super::writer::JournalError;
 use eval_evidence::files::{Audience, Dir, FileError};
 
 /// Most bytes that are read of what a holder says of itself.

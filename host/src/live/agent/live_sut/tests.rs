@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::*;
+use crate::live::agent::{Marked, end_marked, processes};
 use eval_model::contract::{BenchCase, Difficulty, Disposition, Source};
 
 struct Bench {

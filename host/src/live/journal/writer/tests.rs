@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::contents::InFlight;
+use super::super::contents::InFlight;
 use super::*;
 use crate::answers::{Answer, ObtainedAnswer};
 use crate::description::tests::description;

@@ -1,0 +1,200 @@
+//! One agent on one case, from its workspace to its answer.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::family::Family;
+use super::mark::RunMark;
+use super::process::{Ended, Ending, Invocation};
+use super::processes::GroupIdentity;
+use super::response::{Response, fault};
+use super::stop::Stop;
+use super::workspace::{Workspace, WorkspaceError};
+use crate::bench::Capture;
+use eval_model::case::ReadCase;
+use eval_model::contract::CapturedStream;
+use eval_model::outcome::{HarnessErrorKind, NoOutput};
+
+/// Most bytes of an answer. It leaves room for what a cassette writes around it.
+pub(crate) const MOST_OUTPUT: usize = 8 << 20;
+
+/// How much of the end of an agent's stderr is kept with the case.
+const MOST_STDERR: usize = 16 << 10;
+
+/// The variable that names the cost file, when the answer is taken from the workspace.
+const COST_FILE_VARIABLE: &str = "EVAL_HOST_COST_FILE";
+
+/// Most bytes of a cost file: a number is shorter.
+const MOST_COST_FILE: u64 = 1024;
+
+/// How agents are started in this run.
+#[derive(Debug, Clone)]
+pub(crate) struct LiveSut {
+    /// The program and its arguments.
+    pub(crate) command: Vec<OsString>,
+    /// The allow-listed variables with the values that they have here.
+    pub(crate) environment: BTreeMap<OsString, OsString>,
+    pub(crate) capture: Capture,
+    pub(crate) timeout: Duration,
+    /// Where workspaces are made.
+    pub(crate) scratch: PathBuf,
+    pub(crate) mark: RunMark,
+    /// Marks what this process starts, and no other that goes on with the run.
+    pub(crate) host: RunMark,
+    pub(crate) family: Arc<Family>,
+}
+
+/// How an agent's work on one case ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LiveEnd {
+    Answered(LiveAnswer),
+    /// The host ended the agent for reasons that are not the case's.
+    Stopped,
+}
+
+/// What an agent gave for one case.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LiveAnswer {
+    /// One JSON object, verbatim, or the fault.
+    pub(crate) output: Result<String, NoOutput>,
+    /// What the agent says the case cost, in dollars; `None` is not known, and not nothing.
+    pub(crate) cost: Option<f64>,
+    pub(crate) duration_seconds: f64,
+    /// The end of what the agent wrote to stderr.
+    pub(crate) stderr: CapturedStream,
+}
+
+/// Why no agent can be started: the machine's trouble, which the next case would meet too.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PrepareError {
+    #[error(transparent)]
+    Workspace(WorkspaceError),
+    #[error("the runtime does not start")]
+    Runtime(#[source] io::Error),
+}
+
+/// All that an agent needs before it can be started.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    workspace: Workspace,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl LiveSut {
+    /// Makes what the agent needs for one case. Nothing is started and nothing can be spent yet.
+    pub(crate) fn prepare(&self, staged: &ReadCase) -> Result<Prepared, PrepareError> {
+        let workspace = Workspace::create(&self.scratch, &self.mark, &staged.files).map_err(PrepareError::Workspace)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Ok(Prepared { workspace, runtime: runtime.map_err(PrepareError::Runtime)? })
+    }
+
+    /// Runs the agent for one case. `started` is told the agent's process group before the agent is told anything; its error
+    /// is the only one, and ends the agent.
+    pub(crate) fn answer<E>(
+        &self,
+        staged: &ReadCase,
+        prepared: Prepared,
+        budget_usd: f64,
+        stop: &Stop,
+        started: impl FnOnce(&GroupIdentity) -> Result<(), E>,
+    ) -> Result<LiveEnd, E> {
+        let Prepared { workspace, runtime } = prepared;
+        let directory = workspace.path();
+        let invocation = Invocation {
+            command: &self.command,
+            environment: &self.environment_for(&workspace),
+            directory: &directory,
+            folder: &workspace.folder(),
+            request: &super::request::request(&staged.case, &directory, budget_usd),
+            mark: &self.mark.of_case(&staged.case.case_id, &self.host),
+            time: self.timeout,
+            most_stdout: MOST_OUTPUT,
+            most_stderr: MOST_STDERR,
+        };
+        let _member = self.family.enter();
+        let ended = runtime.block_on(super::process::run(&invocation, stop, started));
+        // An agent that the kernel cannot end must not keep the run from its end.
+        runtime.shutdown_background();
+        Ok(self.judge(ended?, &workspace, staged))
+    }
+
+    fn environment_for(&self, workspace: &Workspace) -> BTreeMap<OsString, OsString> {
+        let mut environment = self.environment.clone();
+        if self.capture == Capture::WorkspaceDiff {
+            environment.insert(COST_FILE_VARIABLE.into(), workspace.cost_file().into());
+        }
+        environment
+    }
+
+    fn judge(&self, ended: Ended, workspace: &Workspace, staged: &ReadCase) -> LiveEnd {
+        let response = match ended.ending {
+            Ending::Stopped => return LiveEnd::Stopped,
+            Ending::NotStarted(error) => not_started(&error),
+            Ending::TimedOut => Response { output: Err(NoOutput::SutTimeout), cost: None },
+            Ending::Flooded => {
+                let message = format!("more than {MOST_OUTPUT} bytes on stdout");
+                Response::broken(HarnessErrorKind::TooMuchOutput, message)
+            }
+            Ending::Exited(status) => judge_exit(status, self.read_response(&ended.stdout, workspace, staged)),
+        };
+        LiveEnd::Answered(LiveAnswer {
+            output: response.output,
+            cost: response.cost,
+            duration_seconds: whole_milliseconds(ended.duration),
+            stderr: as_text(&ended.stderr),
+        })
+    }
+
+    fn read_response(&self, stdout: &[u8], workspace: &Workspace, staged: &ReadCase) -> Response {
+        match self.capture {
+            Capture::Response => Response::parse(stdout),
+            Capture::WorkspaceDiff => {
+                let output = super::changes::patch_of(&workspace.path(), &staged.files, MOST_OUTPUT);
+                Response::captured(output, read_cost_file(workspace).as_deref())
+            }
+        }
+    }
+}
+
+/// Nothing was started, so nothing was spent.
+fn not_started(error: &io::Error) -> Response {
+    let message = format!("the command does not start: {}", error.kind());
+    Response { output: Err(fault(HarnessErrorKind::Spawn, message)), cost: Some(0.0) }
+}
+
+/// An agent that failed may still have said what it cost.
+fn judge_exit(status: ExitStatus, response: Response) -> Response {
+    match (status.success(), status.signal()) {
+        (true, _) => response,
+        (false, Some(signal)) => response.failed(HarnessErrorKind::Signal, format!("killed by signal {signal}")),
+        (false, None) => {
+            let code = status.code().unwrap_or_default();
+            response.failed(HarnessErrorKind::ExitStatus, format!("exit status {code}"))
+        }
+    }
+}
+
+/// An agent owns its cost file and may have put anything there; what is no short regular file says nothing.
+fn read_cost_file(workspace: &Workspace) -> Option<Vec<u8>> {
+    workspace.read_cost(MOST_COST_FILE)
+}
+
+/// What an agent says is text wherever it is kept, so that it is the same whether it was kept once or twice.
+fn as_text(stream: &CapturedStream) -> CapturedStream {
+    let kept = String::from_utf8_lossy(&stream.kept).into_owned().into_bytes();
+    CapturedStream { kept, dropped_bytes: stream.dropped_bytes }
+}
+
+/// Finer than a millisecond is noise, and makes for long numbers.
+fn whole_milliseconds(duration: Duration) -> f64 {
+    u32::try_from(duration.as_millis()).map_or(f64::from(u32::MAX), f64::from) / 1000.0
+}
+
+#[cfg(test)]
+mod tests;
