@@ -266,6 +266,33 @@ fn the_shards_of_a_run_give_the_report_of_the_whole_and_answers_to_other_files_n
     assert_eq!(desk.records(), 2, "nothing was chained");
 }
 
+#[test]
+fn an_edited_answer_set_cannot_be_chained_into_a_record_that_no_verification_accepts() {
+    let desk = Desk::new();
+    let run = desk.run(desk.describe(Some("1/1")), 1);
+    let answers = AnswerSource::Cassettes { source: CassetteSource::Default, strict: false };
+    let mut path = String::new();
+    let header = AnswerSetHeader::new(run.description.clone(), None);
+    let mut note_path = |event: &Event<'_>| {
+        if let Event::AnswerSetWritten { path: written } = event {
+            (*written).clone_into(&mut path);
+        }
+    };
+    run.write_answer_set(&answers, &desk.path("shards"), header, &mut note_path).expect("written");
+    let merged = MergedRun::join(vec![AnswerSet::read(Path::new(&path)).expect("an answer set")]).expect("one run");
+    let greets = "001-greets".parse().expect("a case id");
+    for (field, value) in [("budget_usd", json!(1.0)), ("cost_is_estimate", json!(true)), ("cassette", json!(null))] {
+        let mut edited = merged.answers.clone();
+        let mut answer = serde_json::to_value(&edited[&greets]).expect("JSON");
+        answer[field] = value;
+        edited.insert(greets.clone(), serde_json::from_value(answer).expect("an answer"));
+        let run = desk.run(merged.run.clone(), 1);
+        let refused = run.commit(&AnswerSource::Stored(&edited), &desk.store(), None, &mut |_| {});
+        assert!(matches!(refused, Err(RunError::Append(_))), "{field}");
+        assert_eq!(desk.records(), 0, "{field}");
+    }
+}
+
 /// A live run of the fixture by an agent that is a line of shell.
 fn live(desk: &Desk, line: &str, cap: f64, resume: Resume, interrupt: &Interrupt) -> Result<LiveOutcome, LiveError> {
     let flags = AgentFlags { command: Some(line.to_owned()), capture: None };

@@ -1,7 +1,7 @@
 //! A pure fold of the cases' outcomes into one report, and the run's identity.
 //!
-//! There is no overall verdict here: whether a report is good enough is a judgement, and the gate's (see
-//! [`eval_evidence::gate`]). The report is generic over how far its scores are trusted: `Report<BenchScore>` is what this
+//! There is no overall verdict here: whether a report is good enough is a judgement, and the gate's. The
+//! report is generic over how far its scores are trusted: `Report<BenchScore>` is what this
 //! process admitted and may chain, `Report<RecordedScore>` is what a record on disk says.
 
 mod aggregate;

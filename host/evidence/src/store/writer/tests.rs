@@ -136,7 +136,7 @@ fn a_marker_of_a_newer_version_is_unverifiable_and_not_tampered() {
     fs::write(&path, newer).expect("written");
     let (run, incoming) = (Run::new(1), store.incoming().expect("it takes objects"));
     run.keep_objects(&incoming);
-    let build = |position: &_| EvalRunRecord { started_marker: Some(Digest::of(newer)), ..run.at(position) };
+    let build = |position: &_| run.live_at(position, Digest::of(newer));
     store.append(&Snapshot::default(), &class("a"), &incoming, build).expect("committed");
     let last_seen = LastSeenFile::open(temp.path(), store.reader().root().path(), PATIENCE).expect("a last-seen head");
     let started = [(class("a"), 1)].into();
