@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::node::{Content, Kind};
 use super::*;
+use eval_model::contract::CaseFiles;
 
 const READ: Open =
     Open { follow: true, create: false, exclusive: false, truncate: false, directory: false, write: false };
