@@ -120,6 +120,8 @@ pub enum AnnounceRunError {
     Remember(RememberError),
     #[error("the marker `{marker}`, which announced one of the shards in this store, is gone")]
     ShardGone { marker: Digest },
+    #[error("the shard that the marker `{marker}` announced is part of a record of this store already")]
+    ShardRecorded { marker: Digest },
 }
 
 impl Advice for AnnounceRunError {
@@ -127,6 +129,7 @@ impl Advice for AnnounceRunError {
         match self {
             Self::Remember(error) => error.exit(),
             Self::ShardGone { .. } => Exit::EvidenceBroken,
+            Self::ShardRecorded { .. } => Exit::UsageOrCap,
             _ => Exit::HarnessError,
         }
     }
@@ -134,6 +137,7 @@ impl Advice for AnnounceRunError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::ShardGone { .. } => Some("`eval-host verify` says what is wrong".to_owned()),
+            Self::ShardRecorded { .. } => Some("`eval-host log` lists the records".to_owned()),
             _ => None,
         }
     }
@@ -209,13 +213,19 @@ impl VerifiedStore {
         Ok(marker)
     }
 
-    /// Fails unless every one of these announcements is in this store: none is ever removed.
-    pub fn require_announced(&self, announced: &[Digest]) -> Result<(), AnnounceRunError> {
+    /// Fails unless every one of these announcements is in this store, because none is ever removed, and no record has come
+    /// of it yet: what was paid for once is chained once.
+    pub fn require_unfinished(&self, announced: &[Digest]) -> Result<(), AnnounceRunError> {
         let (markers, _) = self.writer.reader().started().map_err(AnnounceRunError::Read)?;
-        match announced.iter().find(|ours| markers.iter().all(|started| started.digest != **ours)) {
-            None => Ok(()),
-            Some(gone) => Err(AnnounceRunError::ShardGone { marker: *gone }),
+        for marker in announced.iter().copied() {
+            if markers.iter().all(|started| started.digest != marker) {
+                return Err(AnnounceRunError::ShardGone { marker });
+            }
+            if !self.is_unfinished(marker) {
+                return Err(AnnounceRunError::ShardRecorded { marker });
+            }
         }
+        Ok(())
     }
 
     /// Whether no record names this announcement of a run.
@@ -235,5 +245,43 @@ impl VerifiedStore {
         let mut heads = self.verification.heads().clone();
         heads.set(receipt.link.position.task_class.clone(), receipt.link.head());
         self.memory.advance(&self.verification, &heads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(path: &Path) -> VerifiedStore {
+        let user = rustix::process::geteuid().as_raw();
+        let memory = StoreMemory { last_seen: None, first_use: FirstUse::Trust, user };
+        VerifiedStore::open(path, memory, Duration::from_secs(60)).expect("a store")
+    }
+
+    fn announce(store: &VerifiedStore, shards: &[Digest]) -> Digest {
+        let started_at = "2026-11-16T09:30:00.000Z".parse().expect("a time");
+        store.announce(&"fixture".parse().expect("a task class"), started_at, 2, shards).expect("announced")
+    }
+
+    #[test]
+    fn a_merge_that_failed_is_announced_once_and_every_paid_run_anew() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let path = temp.path().join("store");
+        let shards = [announce(&open(&path), &[]), announce(&open(&path), &[])];
+        assert_ne!(shards[0], shards[1], "two runs were paid for");
+        let merged = announce(&open(&path), &shards);
+        assert_eq!(announce(&open(&path), &shards), merged, "nothing was paid for in between");
+        assert_ne!(announce(&open(&path), &shards[..1]), merged, "it is another run");
+        assert_eq!(open(&path).verification().unfinished.len(), 4);
+    }
+
+    #[test]
+    fn an_announcement_that_is_gone_is_told_apart_from_one_that_has_its_record() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let store = open(&temp.path().join("store"));
+        let marker = announce(&store, &[]);
+        open(&temp.path().join("store")).require_unfinished(&[marker]).expect("it is there, and has no record");
+        let gone = store.require_unfinished(&[Digest::of(b"no marker")]).expect_err("there is none");
+        assert_eq!(gone.exit(), Exit::EvidenceBroken);
     }
 }

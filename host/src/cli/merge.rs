@@ -53,7 +53,7 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     // A record names one announcement: that of the whole, which names those of the shards. A shard that was announced in
     // another store stays unfinished there, because its record is not there either.
     let shards = merged.announced_in(store.id());
-    store.require_announced(&shards)?;
+    store.require_unfinished(&shards)?;
     let (task_class, cases) = (&run.description.task_class, run.description.names().len() as u64);
     let announce = || store.announce(task_class, now, cases, &shards);
     let live = LiveFacts { started_marker: &announce, lost_usd: merged.lost_usd };

@@ -112,6 +112,9 @@ fn every_shard_that_was_paid_for_is_counted_also_when_only_the_best_is_merged() 
     assert_eq!(unfinished(&desk), 3);
     let _ = desk.eval(["merge", answer_sets[1]]).run().expect_code(5);
     assert_eq!(unfinished(&desk), 2, "the two that were not merged");
+    let again = desk.eval(["merge", answer_sets[1]]).run().expect_code(2);
+    assert!(again.stderr.contains("is part of a record of this store already"), "{}", again.stderr);
+    assert_eq!((unfinished(&desk), desk.records().len()), (2.into(), 1), "what was paid for once is chained once");
     // A shard's marker cannot be taken back, and neither can the one that names it.
     let markers = desk.path().join(".codegenie/eval/started");
     for marker in fs::read_dir(&markers).expect("markers").map(|entry| entry.expect("an entry").path()) {
