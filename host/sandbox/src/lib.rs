@@ -40,6 +40,7 @@ use wasmtime::component::{Component, Linker};
 use self::bindings::RubricPre;
 use self::guest::Guest;
 use self::permits::Permits;
+use self::ticker::Ticker;
 use eval_model::advice::Advice;
 use eval_model::contract::{RubricLoader, RubricRunner};
 use eval_model::ids::Digest;
@@ -117,6 +118,7 @@ pub struct Sandbox {
     engine: Engine,
     linker: Linker<Guest>,
     permits: Arc<Permits>,
+    ticker: Arc<Ticker>,
 }
 
 /// A component that is a rubric: compiled, linked, and known by the digest of its bytes.
@@ -124,6 +126,7 @@ pub struct Rubric {
     instance: RubricPre<Guest>,
     digest: Digest,
     permits: Arc<Permits>,
+    ticker: Arc<Ticker>,
 }
 
 impl Sandbox {
@@ -133,9 +136,9 @@ impl Sandbox {
         let workers = config.workers.get();
         let engine =
             engine::engine(config.backend, workers, cache).map_err(|error| SandboxError::Engine(error.into()))?;
-        ticker::start(&engine).map_err(SandboxError::Ticker)?;
+        let ticker = Ticker::start(&engine).map_err(SandboxError::Ticker)?;
         let linker = linker(&engine).map_err(|error| SandboxError::Engine(error.into()))?;
-        Ok(Self { engine, linker, permits: Arc::new(Permits::new(workers)) })
+        Ok(Self { engine, linker, permits: Arc::new(Permits::new(workers)), ticker })
     }
 
     /// Checks, compiles and links a component.
@@ -151,7 +154,7 @@ impl Sandbox {
             .instantiate_pre(&component)
             .and_then(RubricPre::new)
             .map_err(|error| LoadRubricError::Types(error.into()))?;
-        Ok(Rubric { instance, digest: inspection.digest, permits: self.permits.clone() })
+        Ok(Rubric { instance, digest: inspection.digest, permits: self.permits.clone(), ticker: self.ticker.clone() })
     }
 }
 
@@ -163,7 +166,13 @@ impl Rubric {
 
     /// The rubric under these limits.
     pub fn prepare(&self, limits: Limits) -> PreparedRubric {
-        PreparedRubric { instance: self.instance.clone(), digest: self.digest, limits, permits: self.permits.clone() }
+        PreparedRubric {
+            instance: self.instance.clone(),
+            digest: self.digest,
+            limits,
+            permits: self.permits.clone(),
+            ticker: self.ticker.clone(),
+        }
     }
 }
 

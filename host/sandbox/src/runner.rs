@@ -12,7 +12,7 @@ use super::fault::{self, Stage};
 use super::guest::Guest;
 use super::permits::Permits;
 use super::scratch::{Scratch, ScratchTree};
-use super::ticker;
+use super::ticker::Ticker;
 use eval_model::contract::{
     Difficulty, Disposition, RawScore, RubricFault, RubricRunner, RunnerError, ScoreRequest, Scored, Source,
 };
@@ -31,6 +31,7 @@ pub struct PreparedRubric {
     pub(super) digest: Digest,
     pub(super) limits: Limits,
     pub(super) permits: Arc<Permits>,
+    pub(super) ticker: Arc<Ticker>,
 }
 
 /// A call that wasmtime ended.
@@ -102,7 +103,7 @@ impl PreparedRubric {
         store.call_hook(on_crossing);
         store.set_fuel(self.limits.fuel()).expect("our engines count fuel");
         store.epoch_deadline_trap();
-        store.set_epoch_deadline(ticker::ticks(self.limits.wall_clock()));
+        store.set_epoch_deadline(self.ticker.ticks(self.limits.wall_clock()));
         store
     }
 
