@@ -3,8 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "keys and checkpoints lie where the user says, links and all")]
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,9 @@ use eval_model::advice::Exit;
 
 /// Where checkpoints and the keys that are trusted for them are committed.
 const ANCHORS: &str = "audit/anchors";
+
+/// Most bytes of a key, of a list of keys and of a checkpoint: thousands of lines.
+const MOST_TEXT: u64 = 1 << 20;
 
 #[derive(Debug, Args)]
 pub(super) struct KeygenArgs {
@@ -118,9 +121,16 @@ fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
+/// The text of a key, a list of keys or a checkpoint. What does not end soon is none of them: a user may have named a device.
+fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MOST_TEXT + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_TEXT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
+}
+
 fn read_signer(path: &Path) -> Result<NoteSigner, ArgumentError> {
     let parse = |text: String| text.trim_end().parse().map_err(ReadKeyError::Malformed);
-    let signer = fs::read_to_string(path).map_err(ReadKeyError::File).and_then(parse);
+    let signer = read_text(path).map_err(ReadKeyError::File).and_then(parse);
     signer.map_err(|source| ArgumentError::SigningKey { path: path.to_owned(), source })
 }
 
@@ -150,12 +160,12 @@ impl AgainstArgs {
 }
 
 fn read_keys(path: &Path) -> Result<Vec<NoteVerifier>, ReadKeyError> {
-    let text = fs::read_to_string(path).map_err(ReadKeyError::File)?;
+    let text = read_text(path).map_err(ReadKeyError::File)?;
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| line.parse().map_err(ReadKeyError::Malformed)).collect()
 }
 
 fn read_checkpoint(path: &Path, known: &[NoteVerifier]) -> Result<Checkpoint, ReadCheckpointError> {
-    let note = fs::read_to_string(path).map_err(ReadCheckpointError::File)?;
+    let note = read_text(path).map_err(ReadCheckpointError::File)?;
     Checkpoint::open(&note, known).map_err(ReadCheckpointError::Untrusted)
 }

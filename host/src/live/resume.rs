@@ -35,7 +35,7 @@ pub(crate) enum BeginError {
     NothingToResume { task_class: TaskClassName },
     #[error("the run of {started_at} cannot be resumed as this one: {}", differences.join("; "))]
     OtherRun { started_at: UtcMillis, differences: Vec<String> },
-    #[error("no random number for the run")]
+    #[error("the operating system gave no random number")]
     Mark(#[source] getrandom::Error),
     #[error(transparent)]
     Announce(#[from] AnnounceRunError),

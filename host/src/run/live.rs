@@ -77,7 +77,7 @@ enum Ended {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LiveError {
-    #[error("no random number for the run")]
+    #[error("the operating system gave no random number")]
     Mark(#[source] getrandom::Error),
     #[error("the process that ends the agents if eval-host is killed does not start")]
     Guard(#[source] io::Error),

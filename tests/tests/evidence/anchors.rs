@@ -188,3 +188,11 @@ fn openssl_accepts(workbench: &Workbench, text: &str) -> bool {
     let output = Command::new("openssl").args(arguments.split(' ')).current_dir(workbench.path()).output();
     output.expect("openssl runs").status.success()
 }
+
+#[test]
+fn a_key_that_never_ends_is_refused() {
+    let workbench = Workbench::with_fixture(BINARY);
+    let _ = workbench.eval(["run", "--task-class=fixture"]).run().expect_code(0);
+    let endless = workbench.eval(["anchor", "--key=/dev/zero"]).run().expect_code(2);
+    assert!(endless.stderr.starts_with("error: `/dev/zero` is not a key to sign with\n"), "{}", endless.stderr);
+}
