@@ -3,6 +3,7 @@
 //! Verification reads stored bytes and never makes them anew. It reports everything it finds, not only the first thing, and
 //! it never repairs what it judges. There is no way for it to skip something and still say OK.
 
+mod answers;
 mod case;
 mod figures;
 mod finding;
@@ -11,6 +12,8 @@ mod note;
 mod replay;
 mod walk;
 
+pub use answers::AnswerDefect;
+pub(crate) use answers::ObjectFacts;
 pub use case::{RestoreCaseError, read_manifest};
 pub use figures::{Contradiction, contradiction};
 pub use finding::{Defect, Finding, State};

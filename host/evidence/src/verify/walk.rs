@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answers::ObjectFacts;
 use super::case::read_manifest;
 use super::figures;
 use super::finding::{Defect, Finding, State};
@@ -191,7 +192,21 @@ pub fn verify_evidence(
 }
 
 /// Which record names which marker.
-type NamedMarkers = BTreeMap<Digest, (TaskClassName, u64)>;
+#[derive(Default)]
+struct NamedMarkers(BTreeMap<Digest, (TaskClassName, u64)>);
+
+impl NamedMarkers {
+    /// One announcement is one run: a record that names another's marker would hide a run of its own.
+    fn claim(&mut self, marker: Digest, place: (TaskClassName, u64)) -> Option<Finding> {
+        let (task_class, seq) = self.0.get(&marker).cloned().unwrap_or_else(|| place.clone());
+        if (&task_class, seq) == (&place.0, place.1) {
+            self.0.insert(marker, place);
+            return None;
+        }
+        let defect = Defect::MarkerTaken { marker, task_class, seq };
+        Some(Finding::of_class(Some(place.0), Some(place.1), defect))
+    }
+}
 
 fn walk(
     evidence: &dyn Evidence,
@@ -199,17 +214,20 @@ fn walk(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<(Verification, NamedMarkers), VerifyError> {
     let mut classes: BTreeMap<TaskClassName, ClassSummary> = BTreeMap::new();
-    let mut named = NamedMarkers::new();
+    let mut named = NamedMarkers::default();
+    let mut taken = Vec::new();
     let mut contents = ContentCheck::new(evidence, scope);
     let mut scan = scan(evidence, evidence.names()?, &Snapshot::default(), &mut |seen: &Seen<'_>| {
         classes.entry(seen.record.task_class.clone()).or_default().records += 1;
         if let Some(marker) = seen.record.started_marker {
-            named.insert(marker, (seen.record.task_class.clone(), seen.record.seq));
+            let place = (seen.record.task_class.clone(), seen.record.seq);
+            taken.extend(named.claim(marker, place));
         }
         contents.check(seen);
         progress(seen.done, seen.total);
     });
     scan.findings.extend(contents.finish());
+    scan.findings.extend(taken);
     let unfinished = |draft| Finding::of_file(format!("runs/{draft}"), Defect::Draft);
     scan.findings.extend(scan.drafts.into_iter().map(unfinished));
     let place = |link: Link| ((link.position.task_class.clone(), link.position.seq), link);
@@ -244,20 +262,26 @@ impl Verification {
 
     fn add_markers(&mut self, markers: Vec<Started>, mut named: NamedMarkers) {
         // The record of a run in shards names one marker, and that one names those of the shards.
-        for started in &markers {
-            if let Some(place) = named.get(&started.digest).cloned() {
-                named.extend(started.marker.shards.iter().map(|shard| (*shard, place.clone())));
+        let mut misused = Vec::new();
+        for Started { digest, marker } in &markers {
+            let Some(place) = named.0.get(digest).cloned() else { continue };
+            if marker.task_class != place.0 {
+                let (marker, announced) = (*digest, marker.task_class.clone());
+                let defect = Defect::MarkerOfOtherClass { marker, announced };
+                misused.push(Finding::of_class(Some(place.0.clone()), Some(place.1), defect));
             }
+            misused.extend(marker.shards.iter().filter_map(|shard| named.claim(*shard, place.clone())));
         }
+        self.add(misused);
         let newer = self.newer_markers();
         let there: BTreeSet<_> = markers.iter().map(|started| started.digest).chain(newer).collect();
         for started in markers {
             self.classes.entry(started.marker.task_class.clone()).or_default().started += 1;
-            if !named.contains_key(&started.digest) {
+            if !named.0.contains_key(&started.digest) {
                 self.unfinished.push(started);
             }
         }
-        let gone = named.iter().filter(|(marker, _)| !there.contains(*marker));
+        let gone = named.0.iter().filter(|(marker, _)| !there.contains(*marker));
         let finding = |(marker, (class, seq)): (&Digest, &(TaskClassName, u64))| {
             Finding::of_class(Some(class.clone()), Some(*seq), Defect::MarkerGone { marker: *marker })
         };
@@ -300,6 +324,7 @@ impl Verification {
 struct ContentCheck<'a> {
     evidence: &'a dyn Evidence,
     scope: ObjectScope,
+    facts: ObjectFacts<'a>,
     checked: BTreeSet<Digest>,
     findings: Vec<Finding>,
     /// The newest record of each class so far, whose objects are checked at the end.
@@ -315,7 +340,8 @@ struct Named {
 
 impl<'a> ContentCheck<'a> {
     fn new(evidence: &'a dyn Evidence, scope: ObjectScope) -> Self {
-        Self { evidence, scope, checked: BTreeSet::new(), findings: Vec::new(), newest: BTreeMap::new() }
+        let facts = ObjectFacts::new(evidence);
+        Self { evidence, scope, facts, checked: BTreeSet::new(), findings: Vec::new(), newest: BTreeMap::new() }
     }
 
     fn check(&mut self, seen: &Seen<'_>) {
@@ -327,6 +353,9 @@ impl<'a> ContentCheck<'a> {
         };
         if let Some(contradiction) = figures::contradiction(record) {
             self.findings.push(Finding::at(&named.link, Defect::Contradiction(contradiction)));
+        }
+        if let Some(defect) = self.facts.contradiction(record) {
+            self.findings.push(Finding::at(&named.link, Defect::Answer(defect)));
         }
         match self.scope {
             ObjectScope::All => self.check_objects(&named),
