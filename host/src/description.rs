@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use eval_evidence::record::{GitCommit, Sut};
+use eval_evidence::gate::BenchCommit;
+use eval_evidence::record::Sut;
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::money::Usd;
 use eval_model::report::Selection;
@@ -34,15 +35,6 @@ pub(crate) struct RunDescription {
     /// Who answers; `None` when cassettes are replayed.
     pub(crate) live: Option<LiveDescription>,
     pub(crate) started_at: UtcMillis,
-}
-
-/// The git commit that a bench is at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct BenchCommit {
-    pub(crate) commit: GitCommit,
-    /// Whether the bench's files differ from it.
-    pub(crate) is_dirty: bool,
 }
 
 /// Who answers in a live run, and for how much.

@@ -8,8 +8,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::description::BenchCommit;
 use eval_evidence::files::{Dir, FileError, Kind};
+use eval_evidence::gate::BenchCommit;
 
 /// What a bench consists of; `cases` is a folder.
 const PARTS: [&str; 4] = ["registration.toml", "rubric.wasm", "rubric.wasm.blake3", CASES];

@@ -64,7 +64,7 @@ fn impossible_source(record: &RecordedRun) -> Option<&'static str> {
 /// Whether there are cassettes and nobody who made them.
 fn has_no_source(record: &RecordedRun) -> bool {
     let has_cassettes = record.cassette_digest_set.values().any(Option::is_some);
-    has_cassettes != !record.output_kinds.is_empty() || has_cassettes != !record.suts.is_empty()
+    has_cassettes == record.output_kinds.is_empty() || has_cassettes == record.suts.is_empty()
 }
 
 /// Why a case cannot have ended as the record says.

@@ -10,6 +10,8 @@ mod finding;
 mod last_seen;
 mod note;
 mod replay;
+mod run_summary;
+mod signature;
 mod walk;
 
 pub use answers::AnswerDefect;
@@ -20,4 +22,6 @@ pub use finding::{Defect, Finding, State};
 pub use last_seen::{FirstUse, LastSeenError, LastSeenFile};
 pub use note::Note;
 pub use replay::{Replay, ReplaySettings, replay};
+pub use run_summary::RunSummary;
+pub use signature::RecordSignature;
 pub use walk::{Checks, ClassSummary, ObjectScope, Verification, VerifyError, verify_evidence, verify_store};

@@ -8,6 +8,8 @@ use super::figures;
 use super::finding::{Defect, Finding, State};
 use super::last_seen::{FirstUse, LastSeenDefect, LastSeenError, LastSeenFile, Memory};
 use super::note::Note;
+use super::run_summary::RunSummary;
+use super::signature::RecordSignature;
 use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, Position, StoreId};
 use crate::files::{FileError, LockError};
@@ -69,6 +71,10 @@ pub struct Verification {
     pub classes: BTreeMap<TaskClassName, ClassSummary>,
     /// Every record that reads as one, by its place. Of a fork, one branch.
     pub links: BTreeMap<(TaskClassName, u64), Link>,
+    /// What kind of run each of them is of.
+    runs: BTreeMap<(TaskClassName, u64), RunSummary>,
+    /// How far the checkpoints reach that the evidence was compared with; `None` when it was compared with none.
+    anchored: Option<BTreeMap<TaskClassName, u64>>,
     /// Markers of live runs that no record names: unfinished, or still running.
     pub unfinished: Vec<Started>,
     pub findings: Vec<Finding>,
@@ -141,6 +147,11 @@ impl Verification {
 
     /// Compares with what somebody signed. With the scope of a bundle, only what a bundle can have is compared.
     pub fn compare_with_checkpoint(&mut self, checkpoint: &Checkpoint, scope: ObjectScope) {
+        let anchored = self.anchored.get_or_insert_default();
+        for (task_class, head) in checkpoint.heads().iter() {
+            let reach = anchored.entry(task_class.clone()).or_default();
+            *reach = (*reach).max(head.seq);
+        }
         let (checkpoint, silent) = match scope {
             ObjectScope::All => (checkpoint.clone(), Vec::new()),
             ObjectScope::Newest => checkpoint.up_to(self.heads()),
@@ -156,6 +167,26 @@ impl Verification {
         let defects = checkpoint.compare(self.store_id, self.heads(), &hash_at);
         let finding = |(class, seq, defect)| Finding::of_class(class, seq, Defect::Anchor(defect));
         self.add(defects.into_iter().map(finding));
+    }
+
+    /// What kind of run the record at a place is of.
+    pub fn run(&self, link: &Link) -> Option<&RunSummary> {
+        self.runs.get(&(link.position.task_class.clone(), link.position.seq))
+    }
+
+    /// Whether a checkpoint that the evidence was compared with has the record; `None` when it was compared with none.
+    pub fn is_anchored(&self, link: &Link) -> Option<bool> {
+        let reaches = |anchored: &BTreeMap<TaskClassName, u64>| anchored.get(&link.position.task_class).copied();
+        self.anchored.as_ref().map(|anchored| reaches(anchored).is_some_and(|seq| link.position.seq <= seq))
+    }
+
+    pub fn signature(&self, _link: &Link) -> RecordSignature {
+        RecordSignature::None
+    }
+
+    /// How many live runs of the class were started and never recorded; `None` where nobody can know.
+    pub fn unfinished_of(&self, task_class: &TaskClassName) -> Option<u64> {
+        Some(self.unfinished.iter().filter(|started| started.marker.task_class == *task_class).count() as u64)
     }
 
     fn hash_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {
@@ -215,7 +246,7 @@ fn walk(
 ) -> Result<(Verification, NamedMarkers), VerifyError> {
     let mut classes: BTreeMap<TaskClassName, ClassSummary> = BTreeMap::new();
     let mut named = NamedMarkers::default();
-    let mut taken = Vec::new();
+    let (mut taken, mut runs) = (Vec::new(), BTreeMap::new());
     let mut contents = ContentCheck::new(evidence, scope);
     let mut scan = scan(evidence, evidence.names()?, &Snapshot::default(), &mut |seen: &Seen<'_>| {
         classes.entry(seen.record.task_class.clone()).or_default().records += 1;
@@ -223,6 +254,7 @@ fn walk(
             let place = (seen.record.task_class.clone(), seen.record.seq);
             taken.extend(named.claim(marker, place));
         }
+        runs.insert((seen.record.task_class.clone(), seen.record.seq), RunSummary::of(seen.record));
         contents.check(seen);
         progress(seen.done, seen.total);
     });
@@ -235,6 +267,8 @@ fn walk(
         store_id: evidence.id(),
         classes,
         links: scan.links.into_iter().map(place).collect(),
+        runs,
+        anchored: None,
         unfinished: Vec::new(),
         findings: Vec::new(),
         notes: Vec::new(),
