@@ -84,7 +84,10 @@ fn hash(folder: &Path, paths: &[Vec<u8>]) -> Option<Vec<String>> {
     command.args(["hash-object", "--no-filters", "--stdin-paths"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::null()).spawn().ok()?;
     let mut stdin = child.stdin.take()?;
-    let lines: Vec<u8> = paths.iter().flat_map(|path| quoted(path)).collect();
+    // git takes what stands on a line from the root of the work tree, wherever it was started.
+    let absolute = std::path::absolute(folder).ok()?;
+    let whole = |path: &Vec<u8>| [absolute.as_os_str().as_encoded_bytes(), b"/", path].concat();
+    let lines: Vec<u8> = paths.iter().map(whole).flat_map(|path| quoted(&path)).collect();
     let writer = std::thread::spawn(move || stdin.write_all(&lines));
     let output = child.wait_with_output().ok()?;
     let is_written = writer.join().is_ok_and(|written| written.is_ok());
