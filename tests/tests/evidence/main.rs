@@ -1,7 +1,9 @@
 //! The evidence of a run as its users meet it: verified, replayed, exported, anchored, judged.
 
 mod anchors;
+mod attacks;
 mod bundles;
+mod forger;
 mod golden;
 mod last_seen;
 mod no_room;
