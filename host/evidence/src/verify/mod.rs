@@ -9,6 +9,7 @@ mod finding;
 mod last_seen;
 mod note;
 mod replay;
+mod signatures;
 mod walk;
 
 pub use case::{RestoreCaseError, read_manifest};
@@ -17,4 +18,5 @@ pub use finding::{Defect, Finding, State};
 pub use last_seen::{FirstUse, LastSeenError, LastSeenFile};
 pub use note::Note;
 pub use replay::{Replay, ReplaySettings, replay};
+pub use signatures::SignatureCounts;
 pub use walk::{Checks, ClassSummary, ObjectScope, Verification, VerifyError, verify_evidence, verify_store};

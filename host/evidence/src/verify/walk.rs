@@ -7,6 +7,7 @@ use super::figures;
 use super::finding::{Defect, Finding, State};
 use super::last_seen::{FirstUse, LastSeenDefect, LastSeenError, LastSeenFile, Memory};
 use super::note::Note;
+use super::signatures::Signatures;
 use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, Position, StoreId};
 use crate::files::{FileError, LockError};
@@ -72,6 +73,7 @@ pub struct Verification {
     pub unfinished: Vec<Started>,
     pub findings: Vec<Finding>,
     pub notes: Vec<Note>,
+    pub(super) signatures: Signatures,
     /// What was seen, for a writer that goes on from here.
     pub snapshot: Snapshot,
 }
@@ -201,12 +203,14 @@ fn walk(
     let mut classes: BTreeMap<TaskClassName, ClassSummary> = BTreeMap::new();
     let mut named = NamedMarkers::new();
     let mut contents = ContentCheck::new(evidence, scope);
+    let mut signatures = Signatures::default();
     let mut scan = scan(evidence, evidence.names()?, &Snapshot::default(), &mut |seen: &Seen<'_>| {
         classes.entry(seen.record.task_class.clone()).or_default().records += 1;
         if let Some(marker) = seen.record.started_marker {
             named.insert(marker, (seen.record.task_class.clone(), seen.record.seq));
         }
         contents.check(seen);
+        contents.findings.extend(signatures.read(evidence, seen.link));
         progress(seen.done, seen.total);
     });
     scan.findings.extend(contents.finish());
@@ -220,6 +224,7 @@ fn walk(
         unfinished: Vec::new(),
         findings: Vec::new(),
         notes: Vec::new(),
+        signatures,
         snapshot: scan.snapshot,
     };
     verification.note_clocks();

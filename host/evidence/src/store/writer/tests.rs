@@ -1,9 +1,12 @@
 //! Tests of `writer`.
 
 use super::*;
+use crate::anchor::RecordSignature;
 use crate::chain::Heads;
 use crate::record::fixture::Run;
-use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, State, Verification, verify_evidence, verify_store};
+use crate::verify::{
+    Checks, FirstUse, LastSeenFile, ObjectScope, SignatureCounts, State, Verification, verify_evidence, verify_store,
+};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use tempfile::TempDir;
@@ -34,6 +37,17 @@ fn try_append(store: &StoreWriter, known: &Snapshot, name: &str, run: &Run) -> R
     store.append(known, &class(name), &incoming, |position| run.at(position))
 }
 
+/// The secret key of Go's documentation of notes.
+pub(in crate::store) const KEY: &str = "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz";
+
+pub(in crate::store) fn append_signed(store: &StoreWriter, name: &str, label: u32) -> Receipt {
+    let (run, signer) = (Run::new(label), KEY.parse().expect("a key"));
+    let incoming = store.incoming().expect("it takes objects");
+    run.keep_objects(&incoming);
+    let build = |position: &_| run.at(position);
+    store.append_signed(&Snapshot::default(), &class(name), &incoming, Some(&signer), build).expect("committed")
+}
+
 fn verified(store: &StoreWriter) -> Verification {
     verify_evidence(store.reader(), ObjectScope::All, &mut |_, _| {}).expect("it can be read")
 }
@@ -58,6 +72,65 @@ fn records_of_two_classes_are_chained_and_private() {
         assert_eq!(mode_of(&receipt.path), 0o600);
         assert_eq!(hash_of(&fs::read(&receipt.path).expect("readable")), receipt.link.hash);
     }
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+}
+
+#[test]
+fn a_signed_record_has_a_private_note_beside_it_and_the_others_have_none() {
+    let (_temp, store) = new_store();
+    let plain = append(&store, "a", 1);
+    let signed = append_signed(&store, "a", 2);
+    assert!(!plain.path.with_extension("note").exists());
+    let note = signed.path.with_extension("note");
+    assert_eq!(mode_of(&note), 0o600);
+    let signer: NoteSigner = KEY.parse().expect("a key");
+    let expected = RecordNote::of(&signed.link).sign(&signer).expect("signed");
+    assert_eq!(fs::read_to_string(&note).expect("text"), expected);
+    let mut verification = verified(&store);
+    let name = || "PeterNeumann".to_owned();
+    assert_eq!(*verification.signature(&signed.link), RecordSignature::UnknownKey { name: name() });
+    verification.check_signatures(&[signer.verifier().clone()]);
+    assert_eq!(*verification.signature(&signed.link), RecordSignature::Trusted { name: name() });
+    assert_eq!(*verification.signature(&plain.link), RecordSignature::None);
+    let counts = SignatureCounts { trusted: 1, unknown: 0, unsigned: 1 };
+    assert_eq!(verification.signature_counts(&class("a")), counts);
+    assert_eq!((verification.state(), store.reader().runs().names().expect("listed").len()), (State::Ok, 3));
+}
+
+/// Somebody took the place of a record, or of its signature, after the writer had looked.
+#[test]
+fn a_signed_record_whose_place_is_taken_leaves_nothing_and_takes_nothing_away() {
+    let (_temp, store) = new_store();
+    let first = append_signed(&store, "a", 1);
+    let signer: NoteSigner = KEY.parse().expect("a key");
+    let ready = |label| {
+        let run = Run::new(label);
+        let incoming = store.incoming().expect("it takes objects");
+        run.keep_objects(&incoming);
+        let prepared = store.prepare(&Snapshot::default(), &class("a"), &incoming, |position| run.at(position));
+        let mut ready = prepared.expect("nothing is in the way");
+        ready.note = Some(ReadyNote::new(&ready, &signer).expect("signed"));
+        ready
+    };
+    let names = || store.reader().runs().names().expect("listed");
+    let (mine, theirs) = (ready(2), ready(2));
+    store.write_draft(&mine).expect("written");
+    let committed = store.publish(&mine).expect("committed");
+    let before = names();
+    store.write_draft(&theirs).expect_err("the signature's name is taken");
+    assert_eq!(names(), before, "the signature of the record that is there stays");
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    // A file under the record's name, which is not the record.
+    let ready = ready(3);
+    store.write_draft(&ready).expect("written");
+    fs::write(store.reader().runs().path().join(&ready.name), "somebody else's").expect("written");
+    assert!(matches!(store.publish(&ready), Err(AppendError::NotCommitted { .. })));
+    assert!(names().iter().all(|name| !name.to_str().expect("UTF-8").starts_with('.')), "{:?}", names());
+    fs::remove_file(store.reader().runs().path().join(&ready.name)).expect("removed");
+    fs::remove_file(store.reader().runs().path().join(RecordFileName::note_of(&ready.name))).expect("removed");
+    // Nothing but what was written before is there, and it holds.
+    assert_eq!(names(), before);
+    assert!(first.path.exists() && committed.path.exists());
     assert_eq!(state_of(&store), (State::Ok, Vec::new()));
 }
 
