@@ -5,6 +5,7 @@ use std::path::{self, Path};
 
 use clap::Args;
 
+use super::anchor::TrustedKeysArgs;
 use super::environment::EnvironmentError;
 use super::error::EvidenceError;
 use super::failure::Failure;
@@ -74,6 +75,14 @@ impl Opened {
         let verification = verify_all(places, &store, &memory, &mut |_, _| {})?;
         Printer::stdio().notes(&verification.notes);
         Ok(Self { store, verification })
+    }
+
+    /// Says who signed what, by the keys that are trusted.
+    pub(super) fn check_signatures(&mut self, keys: &TrustedKeysArgs) -> Result<(), Failure> {
+        if let Some(known) = keys.if_any()? {
+            self.verification.check_signatures(&known);
+        }
+        Ok(())
     }
 
     /// Opens a store whose evidence holds.

@@ -150,7 +150,15 @@ impl Facts {
             file: Some("runs/a.json"),
             message: "it was there and is gone".to_owned(),
         };
-        let class = ClassLine { task_class: &self.task_class, records: 1, head: Some("a".repeat(64)), unfinished: 1 };
+        let class = ClassLine {
+            task_class: &self.task_class,
+            records: 1,
+            head: Some("a".repeat(64)),
+            unfinished: 1,
+            signed: 1,
+            signed_by_unknown_keys: 2,
+            unsigned: 3,
+        };
         let verification = VerificationLine {
             schema_version: LINES_VERSION,
             state: "TAMPERED",

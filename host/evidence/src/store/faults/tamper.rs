@@ -292,7 +292,7 @@ fn a_note_that_is_not_the_signature_of_its_record_is_found_and_the_record_is_nam
         is_found(attack, &format!(": the note beside it is not its signature: {why}"));
     };
     found(
-        &|scene| drop(fs::copy(&scene.notes[0], &scene.notes[1]).expect("copied")),
+        &|scene| assert!(fs::copy(&scene.notes[0], &scene.notes[1]).is_ok()),
         "it is of another record: record 1 of `a`",
     );
     found(&|scene| fs::write(&scene.notes[1], "").expect("written"), "it is not a signed note");
@@ -305,7 +305,7 @@ fn a_note_that_is_not_the_signature_of_its_record_is_found_and_the_record_is_nam
         fs::write(&scene.notes[1], format!("{text}\n\n{signature}")).expect("written");
     };
     found(&swap, "the signature of `PeterNeumann` is not that of this text");
-    is_found(|scene| fs::write(&scene.notes[1], "").expect("written"), &format!("record 2 of `a` (`runs/2026"));
+    is_found(|scene| fs::write(&scene.notes[1], "").expect("written"), "record 2 of `a` (`runs/2026");
 }
 
 #[test]
