@@ -6,7 +6,7 @@ use super::desk::{ANSWER, Desk, Running, until};
 
 /// A desk with a key, which is trusted, and an agent that says what it sees of the environment.
 fn desk(script: &str) -> Desk {
-    let desk = Desk::new("", script);
+    let desk = Desk::new("max_cost_usd_per_case = 0.30", script);
     let key = desk.eval(["keygen", "--name=mine", "--key=secret"]).run().expect_code(0);
     let verifier = key.line("key")["verifier"].as_str().expect("a key").to_owned();
     fs::create_dir_all(desk.path().join("audit/anchors")).expect("made");

@@ -222,17 +222,20 @@ mod tests {
         assert_eq!(store.finish().expect("finished").len(), 1);
         assert_eq!(fs::read(&note).expect("left"), bytes);
         assert_eq!(state_of(&store), (State::Ok, Vec::new()));
-        // Or with what a crash left of the signature, if it is whole.
-        let note_draft =
-            note.with_file_name(format!(".tmp-{}", note.file_name().and_then(|name| name.to_str()).expect("UTF-8")));
-        for (left, expected) in [(&bytes[..], Some(bytes.clone())), (&bytes[..bytes.len() / 2], None)] {
-            back_to_a_draft(&receipt);
+    }
+
+    #[test]
+    fn what_a_crash_left_of_a_signature_becomes_one_if_it_is_whole() {
+        for (kept, expected) in [(1, true), (2, false)] {
+            let (_temp, store) = new_store();
+            let (receipt, note) = sign(&store, 1);
+            let bytes = fs::read(&note).expect("readable");
+            let draft = back_to_a_draft(&receipt).with_extension("note");
             fs::remove_file(&note).expect("removed");
-            fs::write(&note_draft, left).expect("written");
+            fs::write(&draft, &bytes[..bytes.len() / kept]).expect("written");
             assert_eq!(state_of(&store).0, State::Incomplete);
             store.finish().expect("finished");
-            assert_eq!(fs::read(&note).ok(), expected);
-            assert!(!note_draft.exists());
+            assert_eq!((fs::read(&note).ok(), draft.exists()), (expected.then_some(bytes), false));
             assert_eq!(state_of(&store), (State::Ok, Vec::new()));
         }
     }
@@ -254,7 +257,7 @@ mod tests {
         assert_eq!(state_of(&store), (State::Ok, Vec::new()));
         // The signature of a record stays with the record, whatever becomes of a draft of the same name.
         let (receipt, note) = sign(&store, 2);
-        fs::copy(&receipt.path, &draft.with_file_name(format!(".tmp-{}", receipt.link.file_name()))).expect("copied");
+        fs::copy(&receipt.path, draft.with_file_name(format!(".tmp-{}", receipt.link.file_name()))).expect("copied");
         store.finish().expect("finished");
         assert!(note.exists());
         assert_eq!(state_of(&store), (State::Ok, Vec::new()));

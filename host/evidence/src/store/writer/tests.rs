@@ -75,6 +75,10 @@ fn records_of_two_classes_are_chained_and_private() {
     assert_eq!(state_of(&store), (State::Ok, Vec::new()));
 }
 
+fn signer() -> NoteSigner {
+    KEY.parse().expect("a key")
+}
+
 #[test]
 fn a_signed_record_has_a_private_note_beside_it_and_the_others_have_none() {
     let (_temp, store) = new_store();
@@ -82,56 +86,64 @@ fn a_signed_record_has_a_private_note_beside_it_and_the_others_have_none() {
     let signed = append_signed(&store, "a", 2);
     assert!(!plain.path.with_extension("note").exists());
     let note = signed.path.with_extension("note");
-    assert_eq!(mode_of(&note), 0o600);
-    let signer: NoteSigner = KEY.parse().expect("a key");
-    let expected = RecordNote::of(&signed.link).sign(&signer).expect("signed");
-    assert_eq!(fs::read_to_string(&note).expect("text"), expected);
+    let expected = RecordNote::of(&signed.link).sign(&signer()).expect("signed");
+    assert_eq!((mode_of(&note), fs::read_to_string(&note).expect("text")), (0o600, expected));
+    assert_eq!(store.reader().runs().names().expect("listed").len(), 3);
+}
+
+#[test]
+fn a_signature_is_unknown_until_somebody_says_whom_to_trust() {
+    let (_temp, store) = new_store();
+    let (plain, signed) = (append(&store, "a", 1), append_signed(&store, "a", 2));
     let mut verification = verified(&store);
     let name = || "PeterNeumann".to_owned();
     assert_eq!(*verification.signature(&signed.link), RecordSignature::UnknownKey { name: name() });
-    verification.check_signatures(&[signer.verifier().clone()]);
+    verification.check_signatures(&[signer().verifier().clone()]);
     assert_eq!(*verification.signature(&signed.link), RecordSignature::Trusted { name: name() });
     assert_eq!(*verification.signature(&plain.link), RecordSignature::None);
     let counts = SignatureCounts { trusted: 1, unknown: 0, unsigned: 1 };
-    assert_eq!(verification.signature_counts(&class("a")), counts);
-    assert_eq!((verification.state(), store.reader().runs().names().expect("listed").len()), (State::Ok, 3));
+    assert_eq!((verification.signature_counts(&class("a")), verification.state()), (counts, State::Ok));
 }
 
-/// Somebody took the place of a record, or of its signature, after the writer had looked.
+/// A signed record that only needs to be written.
+fn ready(store: &StoreWriter, label: u32) -> Ready {
+    let run = Run::new(label);
+    let incoming = store.incoming().expect("it takes objects");
+    run.keep_objects(&incoming);
+    let prepared = store.prepare(&Snapshot::default(), &class("a"), &incoming, |position| run.at(position));
+    let mut ready = prepared.expect("nothing is in the way");
+    ready.note = Some(ReadyNote::new(&ready, &signer()).expect("signed"));
+    ready
+}
+
+/// Another writer without the lock had the same record.
 #[test]
-fn a_signed_record_whose_place_is_taken_leaves_nothing_and_takes_nothing_away() {
+fn a_signature_that_is_there_already_stays_with_its_record() {
     let (_temp, store) = new_store();
-    let first = append_signed(&store, "a", 1);
-    let signer: NoteSigner = KEY.parse().expect("a key");
-    let ready = |label| {
-        let run = Run::new(label);
-        let incoming = store.incoming().expect("it takes objects");
-        run.keep_objects(&incoming);
-        let prepared = store.prepare(&Snapshot::default(), &class("a"), &incoming, |position| run.at(position));
-        let mut ready = prepared.expect("nothing is in the way");
-        ready.note = Some(ReadyNote::new(&ready, &signer).expect("signed"));
-        ready
-    };
+    append_signed(&store, "a", 1);
     let names = || store.reader().runs().names().expect("listed");
-    let (mine, theirs) = (ready(2), ready(2));
+    let (mine, theirs) = (ready(&store, 2), ready(&store, 2));
     store.write_draft(&mine).expect("written");
-    let committed = store.publish(&mine).expect("committed");
+    store.publish(&mine).expect("committed");
     let before = names();
     store.write_draft(&theirs).expect_err("the signature's name is taken");
-    assert_eq!(names(), before, "the signature of the record that is there stays");
+    assert_eq!(names(), before);
     assert_eq!(state_of(&store), (State::Ok, Vec::new()));
-    // A file under the record's name, which is not the record.
-    let ready = ready(3);
+}
+
+/// Somebody took the place of the record after the writer had looked.
+#[test]
+fn a_signed_record_whose_name_is_taken_leaves_no_draft() {
+    let (_temp, store) = new_store();
+    let ready = ready(&store, 1);
     store.write_draft(&ready).expect("written");
     fs::write(store.reader().runs().path().join(&ready.name), "somebody else's").expect("written");
     assert!(matches!(store.publish(&ready), Err(AppendError::NotCommitted { .. })));
-    assert!(names().iter().all(|name| !name.to_str().expect("UTF-8").starts_with('.')), "{:?}", names());
-    fs::remove_file(store.reader().runs().path().join(&ready.name)).expect("removed");
-    fs::remove_file(store.reader().runs().path().join(RecordFileName::note_of(&ready.name))).expect("removed");
-    // Nothing but what was written before is there, and it holds.
-    assert_eq!(names(), before);
-    assert!(first.path.exists() && committed.path.exists());
-    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    assert_eq!(
+        store.reader().runs().names().expect("listed"),
+        [&ready.name, &RecordFileName::note_of(&ready.name)].map(std::ffi::OsString::from)
+    );
+    assert_eq!(state_of(&store).0, State::Tampered, "the file that somebody put there is no record");
 }
 
 #[test]
