@@ -20,6 +20,9 @@ const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
 /// The variables that an agent gets when no registration says which.
 const DEFAULT_ENVIRONMENT: [&str; 2] = ["PATH", "HOME"];
 
+/// The variable that names the file of the key which records are signed with. An agent that knew it could vouch for itself.
+pub(crate) const KEY_VARIABLE: &str = "EVAL_HOST_KEY";
+
 /// How a live system under test is started.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RawSut", description = ""))]
@@ -83,6 +86,16 @@ pub(super) struct RawRegistration {
     #[serde(default)]
     limits: RawLimits,
     sut: Option<SutSettings>,
+    #[serde(default)]
+    evidence: RawEvidence,
+}
+
+#[derive(Deserialize, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema, serde::Serialize))]
+#[serde(deny_unknown_fields)]
+struct RawEvidence {
+    #[serde(default)]
+    signed_records: bool,
 }
 
 #[derive(Deserialize)]
@@ -123,11 +136,11 @@ impl Registration {
             task_class: raw.task_class,
             current_tier: raw.current_tier,
             standards: Standards {
-                signed_records: false,
                 promotion_metric: raw.promotion_metric,
                 min_cases_for_promotion,
                 tier_thresholds: check_thresholds(text, raw.tier_thresholds.into_map())?,
                 block_modes: check_block_modes(text, raw.failure_modes.block)?,
+                signed_records: raw.evidence.signed_records,
             },
             limits,
             sut: check_sut(text, raw.sut)?,
@@ -186,6 +199,12 @@ fn check_sut(text: &str, sut: Option<SutSettings>) -> Result<Option<SutSettings>
     if settings.command.first().is_none_or(String::is_empty) {
         return wrong("command", "the command is empty: name the program to start");
     }
+    if let Some(index) = settings.env.iter().position(|name| name == KEY_VARIABLE) {
+        let message = format!(
+            "`{KEY_VARIABLE}` names the key that records are signed with, which no agent may know of: leave it out"
+        );
+        return Err(TomlError::of_item(text, &["sut", "env"], index, message));
+    }
     if settings.max_cost_usd_per_case.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
         return wrong("max_cost_usd_per_case", "must be a positive amount of dollars");
     }
@@ -229,6 +248,25 @@ env = ["PATH"]
         assert_eq!((sut.timeout_seconds, sut.capture), (600, Capture::Response));
     }
 
+    #[test]
+    fn a_registration_can_ask_for_signed_records_and_mostly_does_not() {
+        let signed_records = |table: &str| {
+            Registration::parse(&format!("{WHOLE}{table}")).map(|registration| registration.standards.signed_records)
+        };
+        for (table, expected) in [("", false), ("[evidence]\n", false), ("[evidence]\nsigned_records = true\n", true)] {
+            assert_eq!(signed_records(table), Ok(expected), "{table}");
+        }
+        let refused = |table: &str| signed_records(table).expect_err(table).to_string();
+        assert_eq!(
+            refused("[evidence]\nsigned_record = true\n"),
+            "line 18: `signed_record`: unknown field `signed_record`, expected `signed_records`"
+        );
+        assert_eq!(
+            refused("[evidence]\nsigned_records = \"yes\"\n"),
+            "line 18: `signed_records`: invalid type: string \"yes\", expected a boolean"
+        );
+    }
+
     #[track_caller]
     fn refused(from: &str, to: &str, expected: &str) {
         assert!(WHOLE.contains(from), "{from}");
@@ -259,6 +297,15 @@ env = ["PATH"]
             "line 13: `block`: `rubric_trap` is the host's own name and has its severity already: leave it out",
         );
         refused("[\"agent\", \"--json\"]", "[]", "line 15: `command`: the command is empty: name the program to start");
+    }
+
+    #[test]
+    fn the_variable_that_names_the_signing_key_is_not_for_agents() {
+        refused(
+            "[\"PATH\"]",
+            "[\n  \"PATH\",\n  \"EVAL_HOST_KEY\",\n]",
+            "line 18: `env`: `EVAL_HOST_KEY` names the key that records are signed with, which no agent may know of: leave it out",
+        );
     }
 
     #[test]

@@ -128,7 +128,7 @@ fn read_text(path: &Path) -> io::Result<String> {
     if text.len() as u64 > MOST_TEXT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
 }
 
-fn read_signer(path: &Path) -> Result<NoteSigner, ArgumentError> {
+pub(super) fn read_signer(path: &Path) -> Result<NoteSigner, ArgumentError> {
     let parse = |text: String| text.trim_end().parse().map_err(ReadKeyError::Malformed);
     let signer = read_text(path).map_err(ReadKeyError::File).and_then(parse);
     signer.map_err(|source| ArgumentError::SigningKey { path: path.to_owned(), source })
@@ -139,9 +139,8 @@ pub(super) struct AgainstArgs {
     /// Compare with a checkpoint that `eval-host anchor` made; may be given more than once.
     #[arg(long, value_name = "FILE")]
     against: Vec<PathBuf>,
-    /// The keys that are trusted to sign checkpoints, one per line.
-    #[arg(long, value_name = "FILE", default_value = "audit/anchors/keys")]
-    trusted_keys: PathBuf,
+    #[command(flatten)]
+    trusted_keys: TrustedKeysArgs,
 }
 
 impl AgainstArgs {
@@ -150,12 +149,43 @@ impl AgainstArgs {
         if self.against.is_empty() {
             return Ok(Vec::new());
         }
-        let known = read_keys(&self.trusted_keys)
-            .map_err(|source| EvidenceError::TrustedKeys { path: self.trusted_keys.clone(), source })?;
+        let known = self.trusted_keys.require()?;
         let read = |path: &PathBuf| {
             read_checkpoint(path, &known).map_err(|source| EvidenceError::Checkpoint { path: path.clone(), source })
         };
         self.against.iter().map(read).collect()
+    }
+
+    /// The keys that are trusted to sign records.
+    pub(super) fn keys(&self) -> &TrustedKeysArgs {
+        &self.trusted_keys
+    }
+}
+
+/// Which keys are trusted.
+#[derive(Debug, Args)]
+pub(super) struct TrustedKeysArgs {
+    /// The keys that are trusted to sign checkpoints and records, one per line [default: audit/anchors/keys, if it is there].
+    #[arg(long, value_name = "FILE")]
+    trusted_keys: Option<PathBuf>,
+}
+
+impl TrustedKeysArgs {
+    /// The keys; `None` where nobody named a file, and the usual one is not there.
+    pub(super) fn if_any(&self) -> Result<Option<Vec<NoteVerifier>>, EvidenceError> {
+        match self.require() {
+            Err(EvidenceError::TrustedKeys { source: ReadKeyError::File(error), .. })
+                if self.trusted_keys.is_none() && error.kind() == io::ErrorKind::NotFound =>
+            {
+                Ok(None)
+            }
+            keys => keys.map(Some),
+        }
+    }
+
+    fn require(&self) -> Result<Vec<NoteVerifier>, EvidenceError> {
+        let path = self.trusted_keys.clone().unwrap_or_else(|| Path::new(ANCHORS).join("keys"));
+        read_keys(&path).map_err(|source| EvidenceError::TrustedKeys { path, source })
     }
 }
 

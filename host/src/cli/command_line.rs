@@ -57,7 +57,7 @@ enum Command {
     Show(super::show::ShowArgs),
     /// Write one record with everything it needs to a file that can be checked anywhere.
     Export(super::export::ExportArgs),
-    /// Make a key that signs checkpoints.
+    /// Make a key that signs checkpoints and records.
     Keygen(super::anchor::KeygenArgs),
     /// Sign a checkpoint of the store, to be committed where nobody can rewrite it.
     Anchor(super::anchor::AnchorArgs),

@@ -18,6 +18,7 @@ use eval_model::advice::Advice;
 use eval_model::utc::{UtcMillis, UtcMillisError};
 use eval_sandbox::{Backend, Sandbox, SandboxConfig, SandboxError};
 
+use crate::bench::KEY_VARIABLE;
 use crate::bench::rubric_build::{Toolchain, changes_a_build};
 use crate::live::agent::quoted;
 use crate::output::Style;
@@ -35,6 +36,11 @@ pub(super) fn is_ci() -> bool {
 /// The variables of this process that are on an agent's allow-list.
 pub(super) fn variables(allowed: &[String]) -> BTreeMap<OsString, OsString> {
     allowed.iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect()
+}
+
+/// The file of the key that records are signed with, where no flag names one.
+pub(super) fn signing_key() -> Option<PathBuf> {
+    env::var_os(KEY_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// Where relative paths are looked for from.

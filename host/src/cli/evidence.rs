@@ -5,7 +5,7 @@ use std::path::{self, Path};
 
 use clap::Args;
 
-use super::anchor::AgainstArgs;
+use super::anchor::{AgainstArgs, TrustedKeysArgs};
 use super::environment::EnvironmentError;
 use super::error::{ArgumentError, EvidenceError};
 use super::failure::Failure;
@@ -107,6 +107,14 @@ impl Opened {
 
     pub(super) fn body(&self) -> Body<'_> {
         Body { evidence: self.evidence(), verification: &self.verification }
+    }
+
+    /// Says who signed what, by the keys that are trusted.
+    pub(super) fn check_signatures(&mut self, keys: &TrustedKeysArgs) -> Result<(), Failure> {
+        if let Some(known) = keys.if_any()? {
+            self.verification.check_signatures(&known);
+        }
+        Ok(())
     }
 
     /// Opens a store whose evidence holds.

@@ -3,20 +3,25 @@
 use clap::Args;
 
 use super::Places;
+use super::anchor::TrustedKeysArgs;
 use super::evidence::{Opened, TrustArgs, exit_of, require_class};
 use super::failure::Failure;
 use super::printer::Printer;
+use eval_evidence::anchor::RecordSignature;
 use eval_evidence::chain::Link;
 use eval_evidence::record::{Mode, RecordedRun};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 use eval_model::outcome::OutcomeClass;
+use eval_model::text::Words;
 
 #[derive(Debug, Args)]
 pub(super) struct LogArgs {
     /// One task class only.
     #[arg(long, value_name = "NAME")]
     task_class: Option<TaskClassName>,
+    #[command(flatten)]
+    trusted_keys: TrustedKeysArgs,
     #[command(flatten)]
     trust: TrustArgs,
     #[command(flatten)]
@@ -26,6 +31,7 @@ pub(super) struct LogArgs {
 /// The runs of each task class in order, with the state of the evidence first.
 pub(super) fn log(args: &LogArgs) -> Result<Exit, Failure> {
     let mut opened = Opened::any(&args.places, args.trust)?;
+    opened.check_signatures(&args.trusted_keys)?;
     if let Some(task_class) = &args.task_class {
         require_class(&opened.verification, task_class)?;
         opened.verification.limit_to(task_class);
@@ -43,7 +49,9 @@ pub(super) fn log(args: &LogArgs) -> Result<Exit, Failure> {
             printer.text(&format!("\n{}", link.position.task_class));
         }
         printer.text(&match opened.read(link) {
-            Some(record) => summary(link, &record),
+            Some(record) => {
+                format!("{}  signed by {}", summary(link, &record), signed_by(opened.verification.signature(link)))
+            }
             None => format!("  {:>4}  {}  changed since eval-host verified it", link.position.seq, link.finished_at),
         });
     }
@@ -55,6 +63,15 @@ pub(super) fn log(args: &LogArgs) -> Result<Exit, Failure> {
         ));
     }
     printer.finish(exit_of(state))
+}
+
+/// Who signed a record. A key's name is what somebody wrote into a file.
+pub(super) fn signed_by(signature: &RecordSignature) -> String {
+    match signature {
+        RecordSignature::None => "nobody".to_owned(),
+        RecordSignature::UnknownKey { name } => format!("the unknown key `{}`", Words(name)),
+        RecordSignature::Trusted { name } => format!("`{}`", Words(name)),
+    }
 }
 
 /// One run in one line.

@@ -10,6 +10,7 @@ use super::bench::{InputRootArgs, open_bench, open_store, prepare_rubric};
 use super::concurrency::ConcurrencyArgs;
 use super::evidence::TrustArgs;
 use super::failure::Failure;
+use super::key::KeyArgs;
 use super::run::{OutputArgs, Reporters};
 use super::{Places, environment, git};
 use crate::run::answer_set::{AnswerSet, MergedRun};
@@ -29,6 +30,8 @@ pub(super) struct MergeArgs {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
+    key: KeyArgs,
+    #[command(flatten)]
     trust: TrustArgs,
     #[command(flatten)]
     places: Places,
@@ -36,6 +39,7 @@ pub(super) struct MergeArgs {
 
 #[expect(clippy::needless_pass_by_value, reason = "the arguments end with the command")]
 pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
+    let signer = args.key.signer()?;
     let sets: Result<Vec<_>, _> = args.answer_sets.iter().map(|path| AnswerSet::read(path)).collect();
     let merged = MergedRun::join(sets?)?;
     let bench = open_bench(args.places.bench_root.path(), &merged.run.task_class)?;
@@ -46,7 +50,16 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     let rubric = prepare_rubric(&bench, concurrency)?;
     let now = environment::now()?;
     let clock = || environment::now().unwrap_or(now);
-    let run = Run { description, bench: &bench, input_root: &input_root, rubric: &rubric, concurrency, clock: &clock };
+    let signer = signer.as_ref();
+    let run = Run {
+        description,
+        bench: &bench,
+        input_root: &input_root,
+        rubric: &rubric,
+        concurrency,
+        clock: &clock,
+        signer,
+    };
     let store = open_store(&args.places, args.trust)?;
     let mut reporters = Reporters::new(&args.output, &args.places);
     emit_notes(&store, &mut reporters.emit());

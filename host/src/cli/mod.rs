@@ -14,6 +14,7 @@ mod export;
 mod failure;
 mod fence;
 mod git;
+mod key;
 mod list;
 mod log;
 mod merge;

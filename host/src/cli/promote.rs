@@ -88,7 +88,10 @@ fn evidence(args: &PromoteArgs) -> Result<JudgedRecord, Failure> {
         None => Opened::any(&args.places, args.trust)?,
     };
     opened.compare_with(&args.against)?;
-    let provenance = args.provenance.iter().map(|path| Opened::bundle(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut provenance = args.provenance.iter().map(|path| Opened::bundle(path)).collect::<Result<Vec<_>, _>>()?;
+    for opened in provenance.iter_mut().chain([&mut opened]) {
+        opened.check_signatures(args.against.keys())?;
+    }
     let wanted = args.record.as_deref().map(|record| opened.find(record)).transpose()?;
     let sandbox = sandbox(args)?;
     let workers = args.concurrency.scorers();

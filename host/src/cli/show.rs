@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Places;
+use super::anchor::TrustedKeysArgs;
 use super::error::EvidenceError;
 use super::evidence::{Opened, TrustArgs, exit_of};
 use super::failure::Failure;
-use super::log::summary;
+use super::log::{signed_by, summary};
 use super::printer::Printer;
 use eval_evidence::chain::Link;
 use eval_evidence::record::RecordedRun;
@@ -21,6 +22,8 @@ pub(super) struct ShowArgs {
     #[arg(value_name = "RECORD")]
     record: PathBuf,
     #[command(flatten)]
+    trusted_keys: TrustedKeysArgs,
+    #[command(flatten)]
     trust: TrustArgs,
     #[command(flatten)]
     places: Places,
@@ -28,7 +31,8 @@ pub(super) struct ShowArgs {
 
 /// One record, case by case.
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let opened = Opened::any(&args.places, args.trust)?;
+    let mut opened = Opened::any(&args.places, args.trust)?;
+    opened.check_signatures(&args.trusted_keys)?;
     let link = opened.find(&args.record)?;
     let changed = || EvidenceError::RecordChanged { file: link.file_name().to_string() };
     let record = opened.read(link).ok_or_else(changed)?;
@@ -40,6 +44,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     for (name, value) in facts(link, &record) {
         printer.text(&format!("  {name:<13} {value}"));
     }
+    printer.text(&format!("  {:<13} {}", "signed by", signed_by(opened.verification.signature(link))));
     printer.text("");
     for case in &record.report.cases {
         let score = case.score.fields();

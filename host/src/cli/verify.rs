@@ -12,7 +12,7 @@ use super::evidence::{TrustArgs, exit_of, memory_of, open_reader, require_class,
 use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places, environment};
-use crate::output::lines::{Line, VerificationLine};
+use crate::output::lines::{ClassLine, Line, VerificationLine};
 use crate::output::{Steps, counted};
 use crate::run::answer_set::is_answer_set;
 use eval_evidence::bundle::Bundle;
@@ -123,6 +123,8 @@ fn finish(
     scope: ObjectScope,
     steps: &mut Steps<Stderr>,
 ) -> Result<Finished, Failure> {
+    let keys = args.against.keys().if_any()?;
+    verification.check_signatures(keys.as_deref().unwrap_or_default());
     for checkpoint in args.against.checkpoints()? {
         verification.compare_with_checkpoint(&checkpoint, scope);
     }
@@ -133,7 +135,19 @@ fn finish(
     let is_sound = verification.is_sound();
     let state = limit(args, verification)?;
     steps.make_room();
-    let exit = report(verification, state, replayed.as_ref(), args.json)?;
+    let line = VerificationLine::new(verification, state, replayed.as_ref());
+    let mut printer = if args.json { Printer::stdout_only() } else { Printer::stdio() };
+    tell(&mut printer, verification, &line);
+    // Where nobody signs and nobody is trusted to, there is nothing to say about it.
+    if keys.is_some() || line.classes.iter().any(ClassLine::has_signatures) {
+        tell_signatures(&mut printer, &line);
+    }
+    if let Some(replayed) = &replayed {
+        printer.tell(&told(replayed));
+    }
+    printer.tell(state.as_str());
+    printer.data(&Line::Verification(line));
+    let exit = printer.finish(exit_of(state))?;
     Ok(Finished { exit, is_sound })
 }
 
@@ -200,28 +214,29 @@ fn replay_all(
     Ok(replayed)
 }
 
-fn report(
-    verification: &Verification,
-    state: State,
-    replayed: Option<&Replay>,
-    only_json: bool,
-) -> Result<Exit, Failure> {
-    let mut printer = if only_json { Printer::stdout_only() } else { Printer::stdio() };
+/// What was found, for people.
+fn tell(printer: &mut Printer, verification: &Verification, line: &VerificationLine<'_>) {
     printer.notes(&verification.notes);
     for finding in &verification.findings {
         printer.tell(&format!("{}: {finding}", finding.state()));
     }
-    let line = VerificationLine::new(verification, state, replayed);
     for class in &line.classes {
         let (records, unfinished) = (counted(class.records, "record"), counted(class.unfinished, "unfinished run"));
         printer.tell(&format!("{}: {records}, {unfinished}", class.task_class));
     }
-    if let Some(replayed) = replayed {
-        printer.tell(&told(replayed));
+}
+
+/// Who signed the records, as far as the trusted keys tell.
+fn tell_signatures(printer: &mut Printer, line: &VerificationLine<'_>) {
+    for class in &line.classes {
+        printer.tell(&format!(
+            "{}: {} signed by trusted keys, {} by unknown keys, {} not signed",
+            class.task_class,
+            counted(class.signed, "record"),
+            class.signed_by_unknown_keys,
+            class.unsigned
+        ));
     }
-    printer.tell(state.as_str());
-    printer.data(&Line::Verification(line));
-    printer.finish(exit_of(state))
 }
 
 fn told(replayed: &Replay) -> String {

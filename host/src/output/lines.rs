@@ -15,7 +15,7 @@ mod tests;
 use serde::Serialize;
 
 pub(crate) use author::{GapLine, GoldenLine, InspectionLine, RubricLine, TaskClassLine, TriedCaseLine};
-pub(crate) use evidence::VerificationLine;
+pub(crate) use evidence::{ClassLine, VerificationLine};
 pub(crate) use promotion::VerdictLine;
 pub(crate) use run::{AggregateLine, CaseLine, PlanLine, PlannedCaseLine};
 

@@ -10,6 +10,7 @@ use std::num::NonZeroUsize;
 
 use jiff::civil::Date;
 
+use eval_evidence::anchor::NoteSigner;
 use eval_evidence::cassette::{Cassette, CassetteKind, SutName};
 use eval_evidence::files::Dir;
 use eval_evidence::store::IncomingObjects;
@@ -64,6 +65,8 @@ pub(crate) struct Run<'a> {
     /// How many cases are worked on at once.
     pub(crate) concurrency: NonZeroUsize,
     pub(crate) clock: &'a (dyn Fn() -> UtcMillis + Sync),
+    /// Whoever has the key vouches for the record.
+    pub(crate) signer: Option<&'a NoteSigner>,
 }
 
 impl fmt::Debug for Run<'_> {

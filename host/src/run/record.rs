@@ -69,7 +69,8 @@ impl Run<'_> {
         let started_marker = live.map(|live| (live.started_marker)()).transpose().map_err(RunError::Announce)?;
         let build = |position: &Position| self.record(position, &evidence, &report, started_marker, (self.clock)());
         let known = &store.verification().snapshot;
-        let receipt = store.writer().append(known, task_class, &incoming, build).map_err(RunError::Append)?;
+        let receipt =
+            store.writer().append_signed(known, task_class, &incoming, self.signer, build).map_err(RunError::Append)?;
         emit(&Event::Recorded(&Recorded {
             path: receipt.path.display().to_string(),
             seq: receipt.link.position.seq,

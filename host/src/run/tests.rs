@@ -125,6 +125,7 @@ impl Desk {
             rubric: &self.runner,
             concurrency: NonZeroUsize::new(threads).expect("threads"),
             clock: &clock,
+            signer: None,
         }
     }
 

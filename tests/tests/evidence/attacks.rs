@@ -38,7 +38,10 @@ impl Scene {
         );
         fs::write(&agent, script).expect("an agent");
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("it can be run");
-        scene.register(&format!("\n[sut]\ncommand = [\"{}\"]\nenv = [\"PATH\"]\n", agent.display()));
+        scene.register(&format!(
+            "\n[sut]\ncommand = [\"{}\"]\nenv = [\"PATH\"]\nmax_cost_usd_per_case = 0.1\n",
+            agent.display()
+        ));
         scene.git(&["init", "-q"]);
         scene.commit();
         scene
@@ -92,6 +95,21 @@ impl Scene {
         self.git(&["commit", "-q", "-m", "the bench"]);
     }
 
+    /// Signs what the store has now, and gives the flag that compares with it.
+    fn anchor(&self) -> String {
+        let key = self.workbench.eval(["keygen", "--name=tests", "--key=anchor.key"]).run().expect_code(0).line("key");
+        fs::create_dir_all(self.path().join("audit/anchors")).expect("made");
+        let keys = key["verifier"].as_str().expect("a key");
+        fs::write(self.path().join("audit/anchors/keys"), format!("{keys}\n")).expect("written");
+        let anchored = self.workbench.eval(["anchor", "--key=anchor.key"]).run().expect_code(0);
+        format!("--against={}", anchored.line("checkpoint")["path"].as_str().expect("a path"))
+    }
+
+    fn export(&self, record: &Path, args: &[&str]) {
+        let ended = self.workbench.eval(["export"]).args([record.file_name().expect("a name")]).args(args).run();
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+
     fn run(&self, args: &[&str]) -> PathBuf {
         self.workbench.eval(["run", "--task-class=fixture"]).args(args).run().record_path(self.path())
     }
@@ -143,49 +161,51 @@ fn an_honest_live_run_is_sufficient_and_the_verdict_names_all_that_it_rests_on()
     assert_eq!(scene.reasons(&[]), NONE);
     let verdict = scene.judge(&[]).run().line("verdict");
     assert_eq!(verdict["record"]["file"], json!(record.file_name().expect("a name").to_str()));
-    assert_eq!(
-        verdict["replay"],
-        json!({"state": "OK", "replayed": 12, "nothing_to_replay": 0, "other_fuel": 0, "findings": []})
-    );
-    assert_eq!(verdict["live_runs"], json!({"earlier": 1, "later": 0, "unfinished": 0}));
-    assert_eq!(verdict["confinement"], json!("none"));
-    assert_eq!(verdict["bench"]["dirty_at_run"], json!(false));
-    assert_eq!(verdict["bench"]["commit_at_run"], verdict["bench"]["commit_now"]);
-    assert_eq!(verdict["bench"]["case_set_digest_at_run"], verdict["bench"]["case_set_digest_now"]);
-    assert_eq!(verdict["agent"]["version"], verdict["agent"]["version"]);
+    let replay = json!({"state": "OK", "replayed": 12, "nothing_to_replay": 0, "other_fuel": 0, "findings": []});
+    let live_runs = json!({"earlier": 1, "later": 0, "unfinished": 0});
+    assert_eq!((&verdict["replay"], &verdict["live_runs"]), (&replay, &live_runs));
+    let bench = &verdict["bench"];
+    assert_eq!((&bench["dirty_at_run"], &bench["commit_at_run"]), (&json!(false), &bench["commit_now"]));
+    assert_eq!(bench["case_set_digest_at_run"], bench["case_set_digest_now"]);
+    assert_eq!((&verdict["agent"]["name"], &verdict["confinement"]), (&json!("agent.sh"), &json!("none")));
     assert_eq!(codes(&verdict["remarks"]), ["earlier_live_runs", "unconfined", "not_signed"]);
 }
 
-/// 1. Every score at 1.0, no key needed: the chain is whole, the figures follow, and only a replay can tell.
+/// 1. Every score at 1.0, no key needed: the chain is whole, the figures follow, no checkpoint knows, and only a replay can tell.
 #[test]
 fn an_appended_forgery_is_found_by_the_gates_own_replay() {
     let scene = Scene::new();
     for name in scene.names() {
         scene.answer(&name, &json!({"action": "patch", "diff": ""}));
     }
-    let record = scene.live(&[]);
+    scene.live(&["--record=cassettes"]);
+    let record = scene.run(&["--cassettes=cassettes"]);
     assert!(scene.reasons(&[]).contains(&"below_threshold".to_owned()));
-    scene.live(&["--cases=001*"]);
-    let newest = scene.live(&["--cases=002*"]);
-    let marker = scene.read(&newest)["started_marker"].clone();
-    fs::remove_file(&newest).expect("its place is free");
-    let previous = Forgery::of(&newest_record(&scene));
-    drop(previous);
-    let mut forged = Forgery::of(&record).behind(&newest_record(&scene));
-    forged.record["started_marker"] = marker;
+    let checkpoint = scene.anchor();
+    let mut forged = Forgery::of(&record).behind(&record);
     forged.cases().iter_mut().for_each(Forgery::perfect);
-    forged.append(&scene.store());
-    fs::remove_dir_all(scene.path().join("home/.local/state")).expect("forgotten");
-    assert_eq!(verified(&scene.workbench, &[]).0, "OK", "the chain is whole");
-    assert_eq!(scene.reasons(&[]), ["replay_differs"]);
+    let forged = forged.append(&scene.store());
+    assert_eq!(verified(&scene.workbench, &[&checkpoint]).0, "OK", "the chain is whole");
+    let reasons = scene.reasons(&[&checkpoint]);
+    assert!(reasons.contains(&"replay_differs".to_owned()), "{reasons:?}");
     assert_eq!(verified(&scene.workbench, &["--replay"]).0, "TAMPERED");
+    fs::remove_file(forged).expect("removed");
+    fs::remove_dir_all(scene.path().join("home/.local/state")).expect("forgotten");
 }
 
-/// The record with the highest number.
-fn newest_record(scene: &Scene) -> PathBuf {
-    let entries = fs::read_dir(scene.store().join("runs")).expect("listed");
-    let records = entries.map(|entry| entry.expect("an entry").path());
-    records.max_by_key(|path| scene.read(path)["seq"].as_u64()).expect("a record")
+/// 1. The same as a draft, which a crash might have left.
+#[test]
+fn nobody_finishes_a_record_that_nobody_began() {
+    let scene = Scene::new();
+    let record = scene.run(&[]);
+    let mut forged = Forgery::of(&record).behind(&record);
+    forged.cases().iter_mut().for_each(Forgery::perfect);
+    let forged = forged.append(&scene.store());
+    let name = forged.file_name().expect("a name").to_str().expect("UTF-8");
+    fs::rename(&forged, forged.with_file_name(format!(".tmp-{name}"))).expect("renamed");
+    assert_eq!(verified(&scene.workbench, &[]).0, "INCOMPLETE");
+    assert!(!forged.exists(), "it is set aside");
+    assert_eq!(verified(&scene.workbench, &[]).0, "OK");
 }
 
 /// 2. The answer key, called an agent's.
@@ -237,8 +257,7 @@ fn recorded_answers_count_with_the_live_record_that_they_are_from_and_not_withou
     let live = scene.live(&["--record=cassettes", "--out=elsewhere"]);
     scene.run(&["--cassettes=cassettes"]);
     assert_eq!(scene.reasons(&[]), ["provenance_unknown"]);
-    let name = live.file_name().expect("a name").to_str().expect("UTF-8");
-    scene.workbench.eval(["export", name, "--out=elsewhere", "--to=live.tar"]).run().expect_code(0);
+    scene.export(&live, &["--out=elsewhere", "--to=live.tar"]);
     assert_eq!(scene.reasons(&["--provenance=live.tar"]), NONE);
     let verdict = scene.judge(&["--provenance=live.tar"]).run().line("verdict");
     assert_eq!(verdict["provenance"]["seq"], json!(1));
@@ -411,38 +430,71 @@ fn the_newest_run_of_an_agent_over_the_whole_bench_is_judged_and_not_what_came_a
     assert!(ended.stderr.contains("`eval-host log` lists the records"), "{}", ended.stderr);
 }
 
-/// What remains: outputs that somebody invents replay, because nobody can tell who made them. A signature can.
+/// Rewrites a live record with the right answer in the place of the first one, as if the agent had given it.
+fn invent_an_answer(scene: &Scene, record: &Path) -> PathBuf {
+    let right = scene.read(&scene.case("001-greets").join("cassette.json"))["output"].to_string();
+    let mut forged = Forgery::of(record);
+    forged.record["output_digest_set"]["001-greets"] = json!(add_object(&scene.store(), right.as_bytes()));
+    // What the rubric says of it is found out elsewhere, where nobody looks.
+    let elsewhere = scene.read(&scene.run(&["--cases=001*", "--out=elsewhere"]));
+    let (mut right, wrong) = (elsewhere["report"]["cases"][0].clone(), forged.cases()[0].clone());
+    for key in ["cost_usd", "duration_seconds"] {
+        right["score"][key] = wrong["score"][key].clone();
+    }
+    forged.cases()[0] = right;
+    fs::remove_file(record).expect("its place is free");
+    fs::remove_dir_all(scene.path().join("home/.local/state")).expect("forgotten");
+    forged.append(&scene.store())
+}
+
+/// What remains: outputs that somebody invents replay, and nobody can tell who made them. A signature can.
 #[test]
 fn invented_outputs_are_refused_where_the_bench_demands_signatures() {
     let scene = Scene::new();
-    scene.answer("001-greets", &json!({"action": "patch", "diff": ""}));
-    let record = scene.live(&[]);
-    assert!(!scene.reasons(&[]).contains(&"replay_differs".to_owned()));
-    let right = scene.read(&scene.case("001-greets").join("cassette.json"))["output"].to_string();
-    let easy = scene.read(&record)["report"]["cases"][3].clone();
-    let mut forged = Forgery::of(&record);
-    forged.record["output_digest_set"]["001-greets"] = json!(add_object(&scene.store(), right.as_bytes()));
-    forged.cases()[0]["score"] = easy["score"].clone();
-    for key in ["fuel_used", "peak_memory_bytes", "logs_digest"] {
-        forged.cases()[0][key] = easy[key].clone();
-    }
-    let cost = scene.read(&record)["report"]["cases"][0]["score"].clone();
-    for key in ["cost_usd", "duration_seconds"] {
-        forged.cases()[0]["score"][key] = cost[key].clone();
-    }
-    fs::remove_file(&record).expect("its place is free");
-    forged.append(&scene.store());
-    fs::remove_dir_all(scene.path().join("home/.local/state")).expect("forgotten");
-    let reasons = scene.reasons(&[]);
-    assert!(reasons.is_empty() || reasons == ["replay_differs"], "{reasons:?}");
+    scene.answer("001-greets", &harmful(&scene));
+    scene.register("\n[evidence]\nsigned_records = true\n");
+    scene.commit();
+    scene.live(&["--cases=002*"]);
+    scene.anchor();
+    let record = scene.live(&["--key=anchor.key"]);
+    assert_eq!(scene.reasons(&[]), ["block_severity_failure_modes"]);
+    let note = record.with_extension("note");
+    let forged = invent_an_answer(&scene, &record);
+    fs::rename(&note, forged.with_extension("note")).expect("the signature of the other");
+    scene.refuses_to_judge(&[], "the evidence is TAMPERED");
+    fs::remove_file(forged.with_extension("note")).expect("removed");
+    assert_eq!(verified(&scene.workbench, &["--replay"]).0, "OK", "nobody can tell");
+    assert_eq!(scene.reasons(&[]), ["unsigned"]);
+
+    // Whoever signs with another key is nobody here.
+    let other = scene.workbench.eval(["keygen", "--name=tests", "--key=other.key"]).run();
+    assert_eq!(other.code, Some(0), "{}", other.stderr);
+    scene.answer("001-greets", &scene.read(&scene.case("001-greets").join("cassette.json"))["output"]);
+    scene.live(&["--key=other.key"]);
+    assert_eq!(scene.reasons(&[]), ["unsigned"]);
+    scene.live(&["--key=anchor.key"]);
+    assert_eq!(scene.reasons(&[]), NONE);
+}
+
+/// A fault that a trusted key vouches for counts as what it is.
+#[test]
+fn a_signed_live_run_may_have_a_fault_of_the_agent() {
+    let scene = Scene::new();
+    fs::write(scene.path().join("answers/001-greets.json"), "").expect("no answer");
+    scene.live(&[]);
+    assert_eq!(scene.reasons(&[]), ["cannot_be_replayed"]);
+    scene.anchor();
+    scene.live(&["--key=anchor.key", "--record=cassettes"]);
+    assert_eq!(scene.reasons(&[]), NONE);
+    scene.run(&["--cassettes=cassettes"]);
+    assert_eq!(scene.reasons(&[]), NONE, "whoever saw it signed it");
 }
 
 #[test]
 fn a_bundle_is_judged_in_place_of_a_store() {
     let scene = Scene::new();
     let record = scene.live(&[]);
-    let name = record.file_name().expect("a name").to_str().expect("UTF-8");
-    scene.workbench.eval(["export", name, "--to=record.tar"]).run().expect_code(0);
+    scene.export(&record, &["--to=record.tar"]);
     let elsewhere = Scene::new();
     fs::copy(scene.path().join("record.tar"), elsewhere.path().join("record.tar")).expect("copied");
     copy_tree(&scene.workbench.fixture(), &elsewhere.workbench.fixture());

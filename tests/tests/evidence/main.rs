@@ -9,6 +9,7 @@ mod last_seen;
 mod no_room;
 mod parts;
 mod promotion;
+mod signatures;
 
 use std::path::PathBuf;
 

@@ -8,3 +8,4 @@ mod order;
 mod reports;
 mod resume;
 mod shards;
+mod signed;

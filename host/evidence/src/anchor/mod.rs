@@ -2,10 +2,12 @@
 //!
 //! A chain with every hash recomputed is a perfect chain. Only somebody who kept an earlier head can tell, so a checkpoint is
 //! committed to a protected branch, and `verify --against` compares with it. A signature proves who anchored, never when, and
-//! never that every run was recorded.
+//! never that every run was recorded. The same keys sign single records, in a note beside each.
 
 mod checkpoint;
 mod note;
+mod record_note;
 
 pub use checkpoint::{AnchorDefect, Checkpoint, OpenCheckpointError};
 pub use note::{KeyError, NoteError, NoteSigner, NoteVerifier};
+pub use record_note::{MOST_NOTE_BYTES, RecordNote, RecordNoteError, RecordSignature, judge_record_note};

@@ -193,21 +193,39 @@ fn check_text(text: &str) -> Result<(), NoteError> {
 
 /// The text of a note that at least one of the known keys has signed.
 pub(super) fn open<'a>(note: &'a str, known: &[NoteVerifier]) -> Result<&'a str, NoteError> {
+    let signed = read(note, known)?;
+    if signed.trusted.is_empty() { Err(NoteError::Unsigned) } else { Ok(signed.text) }
+}
+
+/// A note that reads as one: its text, and who is said to have signed it.
+pub(super) struct Signed<'a> {
+    pub(super) text: &'a str,
+    /// The names of the known keys, whose signatures are right.
+    pub(super) trusted: Vec<&'a str>,
+    /// The names that unknown keys go by. Anybody can write such a line.
+    pub(super) unknown: Vec<&'a str>,
+}
+
+/// Reads a note, whoever has signed it. That a known key has and the signature is wrong is an error.
+pub(super) fn read<'a>(note: &'a str, known: &[NoteVerifier]) -> Result<Signed<'a>, NoteError> {
     check_text(note)?;
     let end = note.rfind("\n\n").ok_or(NoteError::Malformed("there is no empty line before the signatures"))?;
     let (text, signatures) = (&note[..=end], &note[end + 2..]);
     if signatures.lines().count() > MOST_SIGNATURES {
         return Err(NoteError::Malformed("it has too many signatures"));
     }
-    let mut signed = false;
+    let mut signed = Signed { text, trusted: Vec::new(), unknown: Vec::new() };
     for line in signatures.lines() {
-        signed |= check_signature(text, line, known)?;
+        match check_signature(text, line, known)? {
+            (name, true) => signed.trusted.push(name),
+            (name, false) => signed.unknown.push(name),
+        }
     }
-    if signed { Ok(text) } else { Err(NoteError::Unsigned) }
+    Ok(signed)
 }
 
-/// Whether a line is the signature of a known key. That it is and is wrong is an error.
-fn check_signature(text: &str, line: &str, known: &[NoteVerifier]) -> Result<bool, NoteError> {
+/// The name on a line, and whether it is the signature of a known key. That it is and is wrong is an error.
+fn check_signature<'a>(text: &str, line: &'a str, known: &[NoteVerifier]) -> Result<(&'a str, bool), NoteError> {
     let malformed = || NoteError::Malformed("a line after the empty one is no signature");
     let (name, base64) =
         line.strip_prefix(SIGNATURE_PREFIX).and_then(|rest| rest.split_once(' ')).ok_or_else(malformed)?;
@@ -216,12 +234,14 @@ fn check_signature(text: &str, line: &str, known: &[NoteVerifier]) -> Result<boo
     if !is_name(name) || signature.is_empty() {
         return Err(malformed());
     }
-    let Some(verifier) = known.iter().find(|known| known.name == name && known.id == *id) else { return Ok(false) };
+    let Some(verifier) = known.iter().find(|known| known.name == name && known.id == *id) else {
+        return Ok((name, false));
+    };
     let bad = || NoteError::BadSignature(name.to_owned());
     let signature = Signature::from_slice(signature).map_err(|_| bad())?;
     // Not the lenient check, which accepts signatures that other implementations refuse.
     verifier.key.verify_strict(text.as_bytes(), &signature).map_err(|_| bad())?;
-    Ok(true)
+    Ok((name, true))
 }
 
 #[cfg(test)]

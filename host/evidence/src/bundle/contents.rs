@@ -178,6 +178,11 @@ impl Evidence for Bundle {
         self.archive.read(*entry, MOST_RECORD_BYTES).map_err(|error| FileError::io("read", &path, error))
     }
 
+    fn note(&self, _record_name: &str) -> Result<Option<Vec<u8>>, FileError> {
+        // No entry of a bundle is one.
+        Ok(None)
+    }
+
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
         let entry = *self.objects.get(&digest).ok_or(ReadObjectError::Missing { digest })?;
         let bytes = self.archive.read(entry, MOST_OBJECT_BYTES).map_err(|source| {

@@ -152,6 +152,17 @@ impl RecordFileName {
         &self.0
     }
 
+    /// What the signature beside the record of this name is called.
+    pub fn note_of(record_name: &str) -> String {
+        format!("{}.note", record_name.strip_suffix(".json").unwrap_or(record_name))
+    }
+
+    /// The name of the record that a file of this name signs, if it has the shape of a signature's.
+    pub fn signed_by(note_name: &str) -> Option<String> {
+        let record = format!("{}.json", note_name.strip_suffix(".note")?);
+        Self::has_shape(&record).then_some(record)
+    }
+
     /// Whether a name has the shape of a record's, whatever the file's bytes are.
     pub fn has_shape(name: &str) -> bool {
         const SHAPE: &[u8] = b"00000000T000000.000Z-xxxxxxxx.json";
@@ -199,6 +210,19 @@ mod tests {
             "20261116T093000.120Z-ba7816bf_json",
         ] {
             assert!(!RecordFileName::has_shape(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_signature_is_called_as_its_record() {
+        let (record, note) = ("20261116T093000.120Z-ba7816bf.json", "20261116T093000.120Z-ba7816bf.note");
+        assert_eq!(RecordFileName::note_of(record), note);
+        assert_eq!(RecordFileName::signed_by(note).as_deref(), Some(record));
+        assert!(!RecordFileName::has_shape(note));
+        for other in
+            ["", ".note", record, ".tmp-20261116T093000.120Z-ba7816bf.note", "20261116T093000.120Z-ba7816bf.json.note"]
+        {
+            assert_eq!(RecordFileName::signed_by(other), None, "{other}");
         }
     }
 

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use super::source::AnswerSource;
 use super::verdict::{LiveRuns, ReplayResult};
+use crate::anchor::RecordSignature;
 use crate::chain::Link;
 use crate::record::RecordedRun;
 use crate::store::Evidence;
-use crate::verify::{Finding, ObjectFacts, RecordSignature, ReplaySettings, State, Verification, replay};
+use crate::verify::{Finding, ObjectFacts, ReplaySettings, State, Verification, replay};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, TaskClassName};
 
@@ -91,7 +92,7 @@ pub fn gather(
     let source = AnswerSource::of(&record, &mut facts, &bodies);
     let replayed = replay(body.evidence, verification, settings, &|other| other == link, &mut |_, _| {});
     Ok(JudgedRecord {
-        signature: verification.signature(link),
+        signature: verification.signature(link).clone(),
         stale: stale(&record, &mut facts),
         replay: ReplayResult {
             replayed: replayed.replayed,

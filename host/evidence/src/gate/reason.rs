@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::anchor::RecordSignature;
 use crate::cassette::Provenance;
 use crate::record::Sut;
-use crate::verify::{RecordSignature, State};
+use crate::verify::State;
 use eval_model::ids::{CaseId, Digest, Tier};
 use eval_model::report::{PromotionMetric, Selection};
 use eval_model::text::Words;

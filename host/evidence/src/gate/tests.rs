@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use super::*;
+use crate::anchor::RecordSignature;
 use crate::cassette::Provenance;
 use crate::chain::{Heads, StoreId};
 use crate::record::fixture::{REGISTRATION, Run};
 use crate::record::{RecordedRun, Sut};
-use crate::verify::{RecordSignature, State};
+use crate::verify::State;
 use eval_model::ids::{CaseId, Digest, Tier};
 use eval_model::report::{LoadErrorEntry, PromotionMetric};
 use proptest::prelude::*;
@@ -66,6 +67,10 @@ fn remarks_when(change: impl FnOnce(&mut JudgedRecord)) -> Vec<&'static str> {
 
 fn trusted() -> RecordSignature {
     RecordSignature::Trusted { name: "ci".to_owned() }
+}
+
+fn unknown_key() -> RecordSignature {
+    RecordSignature::UnknownKey { name: "somebody".to_owned() }
 }
 
 fn proven(is_signed: bool) -> AnswerSource {
@@ -182,7 +187,7 @@ fn a_fault_counts_only_if_somebody_vouches_for_it() {
     assert_eq!(codes_when(signed), [""; 0]);
     let unknown = |evidence: &mut JudgedRecord| {
         timeout(evidence);
-        evidence.signature = RecordSignature::UnknownKey;
+        evidence.signature = unknown_key();
     };
     assert_eq!(codes_when(unknown), ["cannot_be_replayed"]);
     let recorded = |is_signed| {
@@ -236,7 +241,7 @@ fn a_bench_can_demand_signatures_of_the_record_and_of_the_run_that_its_answers_a
         codes_of(&judge(&bench(&standards), Tier::Silver, &JudgedRecord { source, signature, ..good() }))
     };
     assert_eq!(judged(AnswerSource::Live, RecordSignature::None), ["unsigned"]);
-    assert_eq!(judged(AnswerSource::Live, RecordSignature::UnknownKey), ["unsigned"]);
+    assert_eq!(judged(AnswerSource::Live, unknown_key()), ["unsigned"]);
     assert_eq!(judged(AnswerSource::Live, trusted()), [""; 0]);
     assert_eq!(judged(proven(false), trusted()), ["provenance_unsigned"]);
     assert_eq!(judged(proven(true), trusted()), [""; 0]);

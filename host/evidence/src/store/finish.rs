@@ -4,17 +4,18 @@
 //! same steps as any other record: its bytes are written anew, because a draft whose fsync failed may be in memory only. If
 //! it was cut, or another record took its place, it is moved to `unfinished/`. Nothing is deleted but a draft whose very
 //! bytes have become a record.
+//!
+//! The signature of a draft is committed with it. Where the draft is moved away, its signature goes first, because a signature
+//! without a record says that a record is gone.
 
-use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, scan};
-use super::writer::{AppendError, Ready, StoreWriter};
-use crate::chain::{Heads, Link};
-use crate::files::{FileError, FileProblem, LockError};
+use super::reader::{AGAIN_PREFIX, DRAFT_PREFIX, Evidence as _, Snapshot, record_of_draft, scan};
+use super::writer::{AppendError, NotePlace, Ready, ReadyNote, StoreWriter};
+use crate::anchor::{MOST_NOTE_BYTES, judge_record_note};
+use crate::chain::{Heads, Link, RecordFileName};
+use crate::files::{Dir, FileError, FileProblem, LockError};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
 
 const UNFINISHED: &str = "unfinished";
-
-/// How a draft's bytes are called while they are written anew.
-const AGAIN_PREFIX: &str = ".tmp-again-";
 
 /// Most drafts of one name that can be set aside.
 const MOST_NAMESAKES: u32 = 1000;
@@ -62,6 +63,10 @@ impl StoreWriter {
         let mut heads = scan.snapshot.heads().clone();
         let mut ends = Vec::new();
         for draft in scan.drafts {
+            // One that was finished under another name: a signature with its record, or bytes that were to be written anew.
+            if self.reader().runs().stat_of(&draft)?.is_none() {
+                continue;
+            }
             let end = match self.whole_draft(&draft, &heads)? {
                 Some(ready) => DraftEnd::Committed(self.commit_draft(&draft, &ready, &mut heads)?),
                 None => DraftEnd::SetAside(self.set_aside(&draft)?),
@@ -86,7 +91,26 @@ impl StoreWriter {
             return Ok(None);
         }
         let name = link.file_name().as_str().to_owned();
-        Ok(Some(Ready { draft: format!("{AGAIN_PREFIX}{name}"), name, bytes, link }))
+        let note = self.whole_note(&name, &link)?;
+        Ok(Some(Ready { draft: format!("{AGAIN_PREFIX}{name}"), name, bytes, link, note }))
+    }
+
+    /// The signature of a draft, if it has one that is whole: under its name, or as what a crash left of it. One that is not the
+    /// draft's is left as it is, for whoever verifies the record.
+    fn whole_note(&self, name: &str, link: &Link) -> Result<Option<ReadyNote>, FinishError> {
+        let note = RecordFileName::note_of(name);
+        for name in [note.clone(), format!("{DRAFT_PREFIX}{note}")] {
+            let bytes = match self.reader().runs().read_if_any(&name, MOST_NOTE_BYTES) {
+                Ok(bytes) => bytes,
+                Err(error @ FileError { problem: FileProblem::Io { .. }, .. }) => return Err(error.into()),
+                Err(_) => None,
+            };
+            if let Some(bytes) = bytes {
+                let is_whole = judge_record_note(&bytes, link, &[]).is_ok();
+                return Ok(is_whole.then_some(ReadyNote { name: note, bytes, place: NotePlace::Again }));
+            }
+        }
+        Ok(None)
     }
 
     fn commit_draft(&self, draft: &str, ready: &Ready, heads: &mut Heads) -> Result<Link, FinishError> {
@@ -99,10 +123,29 @@ impl StoreWriter {
 
     fn set_aside(&self, draft: &str) -> Result<String, FinishError> {
         let unfinished = self.reader().root().child_or_new(UNFINISHED)?;
+        self.set_note_aside(draft, &unfinished)?;
+        self.move_aside(draft, &unfinished)
+    }
+
+    fn set_note_aside(&self, draft: &str, unfinished: &Dir) -> Result<(), FinishError> {
+        let Some(record) = record_of_draft(draft) else { return Ok(()) };
+        let runs = self.reader().runs();
+        let note = RecordFileName::note_of(record);
+        let is_the_records = runs.stat_of(record)?.is_some();
+        if is_the_records || runs.stat_of(&note)?.is_none() {
+            return Ok(());
+        }
+        self.move_aside(&note, unfinished)?;
+        // A power failure must not bring it back without its draft.
+        unfinished.sync()?;
+        Ok(runs.sync()?)
+    }
+
+    fn move_aside(&self, file: &str, unfinished: &Dir) -> Result<String, FinishError> {
         let mut namesakes = 0;
         loop {
-            let name = format!("{}.{namesakes}", draft.trim_start_matches(DRAFT_PREFIX));
-            match self.reader().runs().rename_new(draft, &unfinished, &name) {
+            let name = format!("{}.{namesakes}", file.trim_start_matches(DRAFT_PREFIX));
+            match self.reader().runs().rename_new(file, unfinished, &name) {
                 Ok(()) => return Ok(format!("{UNFINISHED}/{name}")),
                 Err(error) if error.is_taken() && namesakes < MOST_NAMESAKES => namesakes += 1,
                 Err(error) => return Err(error.into()),
@@ -114,8 +157,10 @@ impl StoreWriter {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
 
-    use super::super::writer::tests::{append, new_store, state_of};
+    use super::super::writer::Receipt;
+    use super::super::writer::tests::{append, append_signed, new_store, state_of};
     use super::*;
     use crate::verify::State;
 
@@ -151,6 +196,71 @@ mod tests {
         assert_eq!(state_of(&store), (State::Ok, Vec::new()));
         fs::write(runs.join(".tmp-cut"), "{\"sch").expect("written");
         assert_eq!(store.finish().expect("finished")[0].end, aside("cut.1"));
+    }
+
+    fn sign(store: &StoreWriter, label: u32) -> (Receipt, PathBuf) {
+        let receipt = append_signed(store, "a", label);
+        let note = receipt.path.with_extension("note");
+        assert!(note.exists());
+        (receipt, note)
+    }
+
+    fn back_to_a_draft(receipt: &Receipt) -> PathBuf {
+        let draft = receipt.path.with_file_name(format!(".tmp-{}", receipt.link.file_name()));
+        fs::rename(&receipt.path, &draft).expect("back to a draft");
+        draft
+    }
+
+    #[test]
+    fn a_whole_draft_is_committed_with_its_signature() {
+        let (_temp, store) = new_store();
+        append(&store, "a", 1);
+        let (receipt, note) = sign(&store, 2);
+        let bytes = fs::read(&note).expect("readable");
+        back_to_a_draft(&receipt);
+        assert_eq!(state_of(&store).0, State::Incomplete, "a signature waits for its record");
+        assert_eq!(store.finish().expect("finished").len(), 1);
+        assert_eq!(fs::read(&note).expect("left"), bytes);
+        assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    }
+
+    #[test]
+    fn what_a_crash_left_of_a_signature_becomes_one_if_it_is_whole() {
+        for (kept, expected) in [(1, true), (2, false)] {
+            let (_temp, store) = new_store();
+            let (receipt, note) = sign(&store, 1);
+            let bytes = fs::read(&note).expect("readable");
+            let draft = back_to_a_draft(&receipt).with_extension("note");
+            fs::remove_file(&note).expect("removed");
+            fs::write(&draft, &bytes[..bytes.len() / kept]).expect("written");
+            assert_eq!(state_of(&store).0, State::Incomplete);
+            store.finish().expect("finished");
+            assert_eq!((fs::read(&note).ok(), draft.exists()), (expected.then_some(bytes), false));
+            assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+        }
+    }
+
+    #[test]
+    fn a_draft_that_is_set_aside_takes_its_signature_with_it() {
+        let (_temp, store) = new_store();
+        append(&store, "a", 1);
+        let (receipt, note) = sign(&store, 2);
+        let bytes = fs::read(&note).expect("readable");
+        let draft = back_to_a_draft(&receipt);
+        fs::write(&draft, "{\"schema").expect("cut");
+        let ends = store.finish().expect("finished");
+        assert!(matches!(&ends[..], [FinishedDraft { end: DraftEnd::SetAside(_), .. }]), "{ends:?}");
+        assert!(!note.exists() && !draft.exists());
+        let aside = note.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+        let unfinished = store.reader().root().path().join(UNFINISHED);
+        assert_eq!(fs::read(unfinished.join(format!("{aside}.0"))).expect("kept"), bytes);
+        assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+        // The signature of a record stays with the record, whatever becomes of a draft of the same name.
+        let (receipt, note) = sign(&store, 2);
+        fs::copy(&receipt.path, draft.with_file_name(format!(".tmp-{}", receipt.link.file_name()))).expect("copied");
+        store.finish().expect("finished");
+        assert!(note.exists());
+        assert_eq!(state_of(&store), (State::Ok, Vec::new()));
     }
 
     #[test]

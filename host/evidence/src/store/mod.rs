@@ -3,6 +3,7 @@
 //! ```text
 //! <store>/store.json   what the store calls itself
 //! <store>/runs/        one file per record, never changed and never removed
+//!                      and beside it, if somebody signed it, a note of the same stem
 //! <store>/objects/     by BLAKE3 and once: rubrics, registrations, cases, outputs, logs
 //! <store>/started/     markers of live runs, written before their first case
 //! <store>/unfinished/  what crashes left of records that could not be finished

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::objects::{self, ReadObjectError};
 use super::open::{self, OpenStoreError};
 use super::started::{self, Started};
+use crate::anchor::MOST_NOTE_BYTES;
 use crate::chain::{Heads, Link, RecordFileName, StoreId, Walk, walk};
 use crate::files::{Dir, FileError, LockError, Missing, Share, printable};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
@@ -16,6 +17,15 @@ use eval_model::ids::{Digest, TaskClassName};
 
 /// What a record is called until it is durable.
 pub(super) const DRAFT_PREFIX: &str = ".tmp-";
+
+/// What a draft's bytes are called while they are written anew.
+pub(super) const AGAIN_PREFIX: &str = ".tmp-again-";
+
+/// The name that a record's draft was to get.
+pub(super) fn record_of_draft(draft: &str) -> Option<&str> {
+    let name = draft.strip_prefix(AGAIN_PREFIX).or_else(|| draft.strip_prefix(DRAFT_PREFIX))?;
+    RecordFileName::has_shape(name).then_some(name)
+}
 
 /// Whether a file manager leaves this name everywhere, so that it says nothing about the evidence.
 pub(super) fn is_ignored(name: &OsStr) -> bool {
@@ -30,6 +40,9 @@ pub trait Evidence: Sync {
     fn names(&self) -> Result<Vec<OsString>, LockError>;
 
     fn record(&self, name: &str) -> Result<Vec<u8>, FileError>;
+
+    /// The signature beside the record of this name, if it has one.
+    fn note(&self, record_name: &str) -> Result<Option<Vec<u8>>, FileError>;
 
     /// The content of an object, checked against its name.
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError>;
@@ -164,6 +177,10 @@ impl Evidence for StoreReader {
         self.runs.read(name, MOST_RECORD_BYTES)
     }
 
+    fn note(&self, record_name: &str) -> Result<Option<Vec<u8>>, FileError> {
+        self.runs.read_if_any(RecordFileName::note_of(record_name), MOST_NOTE_BYTES)
+    }
+
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
         objects::read(&self.objects, digest)
     }
@@ -190,6 +207,7 @@ pub fn scan(evidence: &dyn Evidence, names: Vec<OsString>, known: &Snapshot, vis
     for gone in known.names.difference(&names) {
         reading.report(None, gone, Defect::Gone);
     }
+    reading.check_notes(&names);
     reading.finish(evidence.id(), known, names)
 }
 
@@ -199,11 +217,17 @@ struct Reading {
     links: Walk,
     findings: Vec<Finding>,
     drafts: Vec<String>,
+    /// The records that there are signatures of.
+    signed: Vec<String>,
 }
 
 impl Reading {
     /// The name, if a record can have it. Everything else is put where it belongs.
     fn record_name(&mut self, name: &OsStr) -> Option<String> {
+        if let Some(record) = name.to_str().and_then(RecordFileName::signed_by) {
+            self.signed.push(record);
+            return None;
+        }
         match name.to_str() {
             Some(name) if RecordFileName::has_shape(name) => return Some(name.to_owned()),
             Some(name) if name.starts_with(DRAFT_PREFIX) => self.drafts.push(name.to_owned()),
@@ -211,6 +235,16 @@ impl Reading {
             _ => self.report(None, &printable(name), Defect::ForeignFile),
         }
         None
+    }
+
+    /// A signature never comes without its record or a draft of it, whatever crashes: a record that was signed is gone then.
+    fn check_notes(&mut self, records: &BTreeSet<String>) {
+        let drafts: BTreeSet<_> = self.drafts.iter().filter_map(|draft| record_of_draft(draft)).collect();
+        let is_alone = |record: &String| !records.contains(record) && !drafts.contains(record.as_str());
+        let alone: Vec<_> = self.signed.iter().filter(|record| is_alone(record)).cloned().collect();
+        for record in alone {
+            self.report(None, &RecordFileName::note_of(&record), Defect::SignatureAlone);
+        }
     }
 
     fn add_bad(&mut self, name: &str, bad: Bad) {

@@ -4,6 +4,9 @@
 //! (2) the objects become durable; (3) the record is written under a draft's name and becomes durable; (4) it gets its name,
 //! which nothing may have had; (5) the directory becomes durable, and this is the commit point. What fails before (4) is not
 //! committed. What fails between (4) and the end of (5) is neither one nor the other, and saying either would be a lie.
+//!
+//! The signature of a record comes between (3) and (4), durably: whoever sees the record sees who signed it, and no crash leaves a
+//! signature without the record or a draft of it. What fails before (4) takes the signature away first, and then the draft.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +16,8 @@ use super::objects::ReadObjectError;
 use super::open::{self, OpenStoreError};
 use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, StoreReader, scan};
 use super::started::{self, AnnounceError};
-use crate::chain::{Link, Position, hash_of};
+use crate::anchor::{NoteError, NoteSigner, RecordNote};
+use crate::chain::{Link, Position, RecordFileName, hash_of};
 use crate::files::{Dir, FileError, Lock, LockError, Missing, Share};
 use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
 use crate::verify::{AnswerDefect, Contradiction, Finding, ObjectFacts, contradiction};
@@ -95,6 +99,8 @@ pub enum NotCommitted {
     Object(#[source] ReadObjectError),
     #[error("the objects were not stored")]
     Objects(#[source] KeepObjectError),
+    #[error("the record cannot be signed")]
+    Sign(#[source] NoteError),
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
@@ -181,9 +187,22 @@ impl StoreWriter {
         incoming: &IncomingObjects<'_>,
         build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
     ) -> Result<Receipt, AppendError> {
+        self.append_signed(known, task_class, incoming, None, build)
+    }
+
+    /// The same, signed by whoever has a key.
+    pub fn append_signed(
+        &self,
+        known: &Snapshot,
+        task_class: &TaskClassName,
+        incoming: &IncomingObjects<'_>,
+        signer: Option<&NoteSigner>,
+        build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
+    ) -> Result<Receipt, AppendError> {
         let not_committed = |source| AppendError::NotCommitted { task_class: task_class.clone(), source };
         let _lock = self.lock().map_err(|error| not_committed(error.into()))?;
-        let ready = self.prepare(known, task_class, incoming, build).map_err(not_committed)?;
+        let mut ready = self.prepare(known, task_class, incoming, build).map_err(not_committed)?;
+        ready.note = signer.map(|signer| ReadyNote::new(&ready, signer)).transpose().map_err(not_committed)?;
         self.write_draft(&ready).map_err(|error| not_committed(error.into()))?;
         self.publish(&ready)
     }
@@ -219,7 +238,7 @@ impl StoreWriter {
             return Err(NotCommitted::Answer(defect));
         }
         let name = link.file_name().as_str().to_owned();
-        Ok(Ready { draft: format!("{DRAFT_PREFIX}{name}"), name, bytes, link })
+        Ok(Ready { draft: format!("{DRAFT_PREFIX}{name}"), name, bytes, link, note: None })
     }
 
     fn next_position(&self, known: &Snapshot, task_class: &TaskClassName) -> Result<Position, NotCommitted> {
@@ -241,11 +260,27 @@ impl StoreWriter {
     pub(super) fn write_draft(&self, ready: &Ready) -> Result<(), FileError> {
         let runs = self.reader.runs();
         // Nobody else is writing, so a draft of this name is what a crash left of these very bytes.
-        let written = runs.write_draft(&ready.draft, &ready.bytes);
+        let written = runs.write_draft(&ready.draft, &ready.bytes).and_then(|()| self.write_note(ready));
         if written.is_err() {
             self.discard_draft(ready);
         }
         written
+    }
+
+    /// Puts the signature beside the draft, durably.
+    fn write_note(&self, ready: &Ready) -> Result<(), FileError> {
+        let runs = self.reader.runs();
+        match &ready.note {
+            None => Ok(()),
+            Some(ReadyNote { name, bytes, place: NotePlace::Again }) => runs.replace(name, bytes),
+            Some(note @ ReadyNote { name, bytes, place: NotePlace::Free }) => {
+                runs.write_draft(&note.draft(), bytes)?;
+                // The draft's name before the signature's.
+                runs.sync()?;
+                runs.rename_new(&note.draft(), runs, name)?;
+                runs.sync()
+            }
+        }
     }
 
     pub(super) fn publish(&self, ready: &Ready) -> Result<Receipt, AppendError> {
@@ -272,7 +307,25 @@ impl StoreWriter {
     /// Takes the draft away again where that is possible. Where it is not, `verify` finds it and says so; the error that led
     /// here is the one to report.
     fn discard_draft(&self, ready: &Ready) {
-        let _ = self.reader.runs().unlink(&ready.draft);
+        if self.discard_note(ready).is_ok() {
+            let _ = self.reader.runs().unlink(&ready.draft);
+        }
+    }
+
+    /// Takes the signature away again, durably: the draft must outlive it.
+    fn discard_note(&self, ready: &Ready) -> Result<(), FileError> {
+        let Some(note) = ready.note.as_ref().filter(|note| note.place == NotePlace::Free) else { return Ok(()) };
+        let runs = self.reader.runs();
+        let _ = runs.unlink(note.draft());
+        // Where the record's name was taken, the signature may be that of whoever has it.
+        if runs.stat_of(&ready.name)?.is_some() {
+            return Ok(());
+        }
+        match runs.unlink(&note.name) {
+            Ok(()) => runs.sync(),
+            Err(error) if error.is_missing() => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -282,6 +335,34 @@ pub(super) struct Ready {
     pub(super) draft: String,
     pub(super) bytes: Vec<u8>,
     pub(super) link: Link,
+    pub(super) note: Option<ReadyNote>,
+}
+
+/// A signature that only needs to be written.
+pub(super) struct ReadyNote {
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+    pub(super) place: NotePlace,
+}
+
+/// Where a signature is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotePlace {
+    /// Where nothing is.
+    Free,
+    /// Beside the draft that a crash left, perhaps over the same bytes, which may be in memory only.
+    Again,
+}
+
+impl ReadyNote {
+    fn new(ready: &Ready, signer: &NoteSigner) -> Result<Self, NotCommitted> {
+        let note = RecordNote::of(&ready.link).sign(signer).map_err(NotCommitted::Sign)?;
+        Ok(Self { name: RecordFileName::note_of(&ready.name), bytes: note.into_bytes(), place: NotePlace::Free })
+    }
+
+    fn draft(&self) -> String {
+        format!("{DRAFT_PREFIX}{}", self.name)
+    }
 }
 
 #[cfg(test)]

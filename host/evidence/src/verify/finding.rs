@@ -10,7 +10,7 @@ use super::case::RestoreCaseError;
 use super::figures::Contradiction;
 use super::last_seen::LastSeenDefect;
 use super::replay::ReplayDefect;
-use crate::anchor::AnchorDefect;
+use crate::anchor::{AnchorDefect, RecordNoteError};
 use crate::chain::{Break, Broken, Link, RecordFileName};
 use crate::files::{FileError, FileProblem};
 use crate::record::ReadRecordError;
@@ -60,7 +60,7 @@ pub struct Finding {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Defect {
-    #[error("only records belong in this folder, and this is not the name of one")]
+    #[error("only records and their signatures belong in this folder, and this is the name of neither")]
     ForeignFile,
     #[error("it cannot be read")]
     Unreadable(#[source] FileError),
@@ -100,6 +100,10 @@ pub enum Defect {
     Replay(ReplayDefect),
     #[error(transparent)]
     Anchor(AnchorDefect),
+    #[error("it is the signature of a record that is not there")]
+    SignatureAlone,
+    #[error("the note beside it is not its signature")]
+    Signature(#[source] RecordNoteError),
     #[error("an object that the record names is missing or unreadable")]
     ObjectMissing(#[source] ReadObjectError),
     #[error("an object that the record names has changed")]
@@ -118,10 +122,15 @@ impl Defect {
                 | ReadMarkerError::File(FileError { problem: FileProblem::Io { .. }, .. }),
             ) => State::Unverifiable,
             Self::Answer(defect) => defect.state(),
+            Self::Signature(RecordNoteError::File(FileError { problem: FileProblem::Io { .. }, .. })) => {
+                State::Unverifiable
+            }
             Self::LastSeen(defect) => defect.state(),
             Self::Replay(defect) => defect.state(),
             Self::ForeignFile
             | Self::Anchor(_)
+            | Self::Signature(_)
+            | Self::SignatureAlone
             | Self::NotAFile(_)
             | Self::Marker(_)
             | Self::MarkerGone { .. }

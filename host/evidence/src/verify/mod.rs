@@ -11,7 +11,7 @@ mod last_seen;
 mod note;
 mod replay;
 mod run_summary;
-mod signature;
+mod signatures;
 mod walk;
 
 pub use answers::AnswerDefect;
@@ -23,5 +23,5 @@ pub use last_seen::{FirstUse, LastSeenError, LastSeenFile};
 pub use note::Note;
 pub use replay::{Replay, ReplaySettings, replay};
 pub use run_summary::RunSummary;
-pub use signature::RecordSignature;
+pub use signatures::SignatureCounts;
 pub use walk::{Checks, ClassSummary, ObjectScope, Verification, VerifyError, verify_evidence, verify_store};

@@ -9,7 +9,7 @@ use super::finding::{Defect, Finding, State};
 use super::last_seen::{FirstUse, LastSeenDefect, LastSeenError, LastSeenFile, Memory};
 use super::note::Note;
 use super::run_summary::RunSummary;
-use super::signature::RecordSignature;
+use super::signatures::Signatures;
 use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, Position, StoreId};
 use crate::files::{FileError, LockError};
@@ -79,6 +79,7 @@ pub struct Verification {
     pub unfinished: Vec<Started>,
     pub findings: Vec<Finding>,
     pub notes: Vec<Note>,
+    pub(super) signatures: Signatures,
     /// What was seen, for a writer that goes on from here.
     pub snapshot: Snapshot,
 }
@@ -180,10 +181,6 @@ impl Verification {
         self.anchored.as_ref().map(|anchored| reaches(anchored).is_some_and(|seq| link.position.seq <= seq))
     }
 
-    pub fn signature(&self, _link: &Link) -> RecordSignature {
-        RecordSignature::None
-    }
-
     /// How many live runs of the class were started and never recorded; `None` where nobody can know.
     pub fn unfinished_of(&self, task_class: &TaskClassName) -> Option<u64> {
         Some(self.unfinished.iter().filter(|started| started.marker.task_class == *task_class).count() as u64)
@@ -248,6 +245,7 @@ fn walk(
     let mut named = NamedMarkers::default();
     let (mut taken, mut runs) = (Vec::new(), BTreeMap::new());
     let mut contents = ContentCheck::new(evidence, scope);
+    let mut signatures = Signatures::default();
     let mut scan = scan(evidence, evidence.names()?, &Snapshot::default(), &mut |seen: &Seen<'_>| {
         classes.entry(seen.record.task_class.clone()).or_default().records += 1;
         if let Some(marker) = seen.record.started_marker {
@@ -256,6 +254,7 @@ fn walk(
         }
         runs.insert((seen.record.task_class.clone(), seen.record.seq), RunSummary::of(seen.record));
         contents.check(seen);
+        contents.findings.extend(signatures.read(evidence, seen.link));
         progress(seen.done, seen.total);
     });
     scan.findings.extend(contents.finish());
@@ -272,6 +271,7 @@ fn walk(
         unfinished: Vec::new(),
         findings: Vec::new(),
         notes: Vec::new(),
+        signatures,
         snapshot: scan.snapshot,
     };
     verification.note_clocks();

@@ -9,6 +9,7 @@ use super::super::Places;
 use super::super::bench::InputRootArgs;
 use super::super::concurrency::ConcurrencyArgs;
 use super::super::evidence::TrustArgs;
+use super::super::key::KeyArgs;
 use crate::bench::Capture;
 use crate::bench::select::Shard;
 use eval_model::ids::TaskClassName;
@@ -31,6 +32,8 @@ pub(in crate::cli) struct RunArgs {
     pub(super) input_root: InputRootArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) key: KeyArgs,
     #[command(flatten)]
     pub(super) trust: TrustArgs,
     #[command(flatten)]

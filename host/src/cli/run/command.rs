@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use eval_evidence::anchor::NoteSigner;
 use eval_evidence::record::{MOST_RECORD_BYTES, RecordedRun};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -29,6 +30,10 @@ pub(in crate::cli) fn run(args: RunArgs) -> Result<Exit, Failure> {
     if args.live.live && environment::is_ci() && !args.live.allow_live_in_ci {
         return Err(RunCommandError::LiveInCi.into());
     }
+    let signer = args.key.signer()?;
+    if signer.is_some() && args.selection.shard.is_some() {
+        environment::tell("a shard has no record to sign: `eval-host merge` signs that of the whole run");
+    }
     let bench = open_bench(args.places.bench_root.path(), &args.task_class)?;
     // As soon as it is certain that there is such a bench: what others spend from here on counts against this run.
     let spends = args.live.live && !args.selection.dry_run;
@@ -37,20 +42,26 @@ pub(in crate::cli) fn run(args: RunArgs) -> Result<Exit, Failure> {
     let description = describe(&bench, &args.selection)?;
     match queue.transpose()? {
         _ if args.selection.dry_run => dry_run::dry_run(&bench, &description, &input_root, &args.live),
-        None => replay(&args, &bench, description, &input_root),
-        Some(queue) => live::run(&args, &bench, description, &input_root, queue),
+        None => replay(&args, &bench, description, &input_root, signer.as_ref()),
+        Some(queue) => live::run(&args, &bench, description, &input_root, queue, signer.as_ref()),
     }
 }
 
 /// Replays cassettes.
-fn replay(args: &RunArgs, bench: &Bench, description: RunDescription, input_root: &InputRoot) -> Result<Exit, Failure> {
+fn replay(
+    args: &RunArgs,
+    bench: &Bench,
+    description: RunDescription,
+    input_root: &InputRoot,
+    signer: Option<&NoteSigner>,
+) -> Result<Exit, Failure> {
     let source = cassette_source(args.cassettes.cassettes.as_deref())?;
     let answers = AnswerSource::Cassettes { source, strict: args.cassettes.strict_cassettes };
     let concurrency = args.concurrency.scorers();
     let rubric = prepare_rubric(bench, concurrency)?;
     let started_at = description.started_at;
     let clock = || environment::now().unwrap_or(started_at);
-    let run = Run { description, bench, input_root, rubric: &rubric, concurrency, clock: &clock };
+    let run = Run { description, bench, input_root, rubric: &rubric, concurrency, clock: &clock, signer };
     let mut reporters = Reporters::new(&args.output, &args.places);
     if run.description.shard.is_some() {
         let header = AnswerSetHeader::new(run.description.clone(), None);

@@ -21,6 +21,7 @@ use crate::live::signals;
 use crate::run::cases::Run;
 use crate::run::live::{LiveError, LiveOutcome, LiveRequest, Patience};
 use crate::run::record::exit_of;
+use eval_evidence::anchor::NoteSigner;
 use eval_evidence::verified::VerifiedStore;
 
 pub(super) fn run(
@@ -29,6 +30,7 @@ pub(super) fn run(
     description: RunDescription,
     input_root: &InputRoot,
     queue: RunLockQueue,
+    signer: Option<&NoteSigner>,
 ) -> Result<Exit, Failure> {
     let flags = AgentFlags { command: args.live.sut.clone(), capture: args.live.capture.map(Into::into) };
     let here = environment::working_directory()?;
@@ -54,7 +56,7 @@ pub(super) fn run(
     let started_at = description.started_at;
     let clock = || environment::now().unwrap_or(started_at);
     let description = description.answered_by(live);
-    let run = Run { description, bench, input_root, rubric: &rubric, concurrency, clock: &clock };
+    let run = Run { description, bench, input_root, rubric: &rubric, concurrency, clock: &clock, signer };
     let memory = memory_of(&args.places, args.trust)?;
     let mut reporters = Reporters::new(&args.output, &args.places);
     let open_store = || VerifiedStore::open(&args.places.out, memory, LOCK_PATIENCE);

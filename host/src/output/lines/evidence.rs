@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::LINES_VERSION;
-use eval_evidence::verify::{ClassSummary, Finding, Replay, State, Verification};
+use eval_evidence::verify::{ClassSummary, Finding, Replay, SignatureCounts, State, Verification};
 use eval_model::ids::TaskClassName;
 
 #[derive(Serialize)]
@@ -58,17 +58,30 @@ pub(crate) struct ClassLine<'a> {
     pub(crate) records: u64,
     pub(super) head: Option<String>,
     pub(crate) unfinished: u64,
+    /// By a trusted key.
+    pub(crate) signed: u64,
+    pub(crate) signed_by_unknown_keys: u64,
+    pub(crate) unsigned: u64,
 }
 
 impl<'a> ClassLine<'a> {
     fn new(verification: &Verification, task_class: &'a TaskClassName, summary: &ClassSummary) -> Self {
         let unfinished = verification.unfinished.iter().filter(|started| started.marker.task_class == *task_class);
+        let SignatureCounts { trusted, unknown, unsigned } = verification.signature_counts(task_class);
         Self {
             task_class,
             records: summary.records,
             head: verification.heads().get(task_class).map(|head| head.hash.to_string()),
             unfinished: unfinished.count() as u64,
+            signed: trusted,
+            signed_by_unknown_keys: unknown,
+            unsigned,
         }
+    }
+
+    /// Whether anybody has signed a record.
+    pub(crate) fn has_signatures(&self) -> bool {
+        self.signed > 0 || self.signed_by_unknown_keys > 0
     }
 }
 

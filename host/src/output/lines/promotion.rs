@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::{LINES_VERSION, Line};
+use eval_evidence::anchor::RecordSignature;
 use eval_evidence::chain::StoreId;
 use eval_evidence::gate::{
     BenchCommit, BenchRead, Figures, LiveRuns, PromotionVerdict, ProvenRun, RecordRead, ReplayResult,
 };
 use eval_evidence::record::Sut;
-use eval_evidence::verify::RecordSignature;
 use eval_model::ids::{Digest, RecordHash, RunId, TaskClassName, Tier};
 use eval_model::report::PromotionMetric;
 
@@ -103,7 +103,7 @@ impl<'a> From<&'a RecordSignature> for SignatureLine<'a> {
     fn from(signature: &'a RecordSignature) -> Self {
         match signature {
             RecordSignature::None => Self { state: "none", key: None },
-            RecordSignature::UnknownKey => Self { state: "unknown_key", key: None },
+            RecordSignature::UnknownKey { name } => Self { state: "unknown_key", key: Some(name) },
             RecordSignature::Trusted { name } => Self { state: "trusted", key: Some(name) },
         }
     }

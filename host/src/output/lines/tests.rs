@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::author::ImportLine;
 use super::evidence::{ClassLine, FindingLine, ReplayLine};
 use super::*;
+use eval_evidence::anchor::RecordSignature;
 use eval_evidence::chain::StoreId;
 use eval_evidence::gate::{
     BenchCommit, BenchRead, Confinement, Figures, LiveRuns, PromotionVerdict, ProvenRun, Reason, RecordRead, Remark,
@@ -14,7 +15,7 @@ use eval_evidence::gate::{
 };
 use eval_evidence::record::Mode;
 use eval_evidence::record::Sut;
-use eval_evidence::verify::{RecordSignature, State};
+use eval_evidence::verify::State;
 use eval_model::contract::{Difficulty, Disposition, Meter, RawScore};
 use eval_model::ids::{CaseId, Digest, TaskClassName, Tier};
 use eval_model::outcome::OutcomeClass;
@@ -156,7 +157,15 @@ impl Facts {
             file: Some("runs/a.json"),
             message: "it was there and is gone".to_owned(),
         };
-        let class = ClassLine { task_class: &self.task_class, records: 1, head: Some("a".repeat(64)), unfinished: 1 };
+        let class = ClassLine {
+            task_class: &self.task_class,
+            records: 1,
+            head: Some("a".repeat(64)),
+            unfinished: 1,
+            signed: 1,
+            signed_by_unknown_keys: 2,
+            unsigned: 3,
+        };
         let verification = VerificationLine {
             schema_version: LINES_VERSION,
             state: "TAMPERED",

@@ -12,7 +12,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{State, Told, append, child, copy, lines_of_the_append, state_of, store_with, told, verified};
+use super::{
+    Hand, State, Told, append, child_of, class, copy, lines_of_the_append, state_of, store_with, told, verified,
+};
 
 /// One step of an append, with paths relative to the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,22 +36,23 @@ enum Step {
 
 /// The steps of an append, and what the files that it made contain in the end.
 struct Trace {
+    hand: Hand,
     steps: Vec<Step>,
     contents: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-fn trace(original: &Path) -> Trace {
+fn trace(original: &Path, hand: Hand) -> Trace {
     let temp = tempfile::tempdir().expect("a temporary folder");
     let (store, log) = (temp.path().join("store"), temp.path().join("log"));
     copy(original, &store);
     let calls = "trace=openat,openat2,write,fsync,syncfs,rename,renameat,renameat2,unlink,unlinkat,mkdirat,pwrite64,ftruncate,link,linkat";
     let strace = ["strace", "-f", "-y", "-s", "40", "-o", log.to_str().expect("UTF-8"), "-e", calls];
-    let output = child(&strace, &store, "a", 2).output().expect("strace runs");
+    let output = child_of(hand, &strace, &store, "a", 2).output().expect("strace runs");
     assert!(matches!(told(&output), Told::Committed { .. }), "{output:?}");
     let lines = fs::read_to_string(&log).expect("a log");
     let steps: Vec<_> = lines_of_the_append(&lines).into_iter().filter_map(|line| step(line, &store)).collect();
     let contents = steps.iter().filter_map(|step| made_file(step, &steps, &store)).collect();
-    Trace { steps, contents }
+    Trace { hand, steps, contents }
 }
 
 /// What a file that was made contains, read where it is in the end.
@@ -296,7 +299,7 @@ fn violations(original: &Path, trace: &Trace) -> (usize, Vec<String>) {
         for crashed in disk.after_a_crash() {
             for lost in LOSSES {
                 if seen.insert(crashed.key(lost)) {
-                    let violation = check(&crashed, original, &trace.contents, lost).err();
+                    let violation = check(&crashed, original, trace, lost).err();
                     found.extend(violation.map(|violation| format!("after step {index}, {lost:?}: {violation}")));
                 }
             }
@@ -308,11 +311,11 @@ fn violations(original: &Path, trace: &Trace) -> (usize, Vec<String>) {
     (seen.len(), found)
 }
 
-fn check(disk: &Disk, original: &Path, contents: &BTreeMap<PathBuf, Vec<u8>>, lost: Lost) -> Result<(), String> {
+fn check(disk: &Disk, original: &Path, trace: &Trace, lost: Lost) -> Result<(), String> {
     // In memory if possible: what is looked at here has been through its crash already.
     let temp = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a temporary folder");
     let store = temp.path().join("store");
-    disk.build(original, contents, lost, &store);
+    disk.build(original, &trace.contents, lost, &store);
     let (state, findings) = state_of(&store);
     if state > State::Incomplete {
         return Err(format!("{state}: {findings:?}"));
@@ -320,6 +323,7 @@ fn check(disk: &Disk, original: &Path, contents: &BTreeMap<PathBuf, Vec<u8>>, lo
     if disk.is_reported && verified(&store).links.len() != 2 {
         return Err("the record was reported as committed and is gone".to_owned());
     }
+    check_signed(&store, trace.hand)?;
     append(&store, "a", 3).map_err(|error| format!("the next append fails: {error:?}"))?;
     match state_of(&store) {
         (State::Ok, _) => Ok(()),
@@ -327,10 +331,24 @@ fn check(disk: &Disk, original: &Path, contents: &BTreeMap<PathBuf, Vec<u8>>, lo
     }
 }
 
+/// Whoever sees the record of a writer that signs sees its signature.
+fn check_signed(store: &Path, hand: Hand) -> Result<(), String> {
+    let verification = verified(store);
+    let (written, trusted) = (verification.links.len() as u64 - 1, verification.signature_counts(&class("a")).trusted);
+    let expected = if hand == Hand::Signing { written } else { 0 };
+    if trusted == expected { Ok(()) } else { Err(format!("{trusted} of {expected} records are signed")) }
+}
+
 #[test]
 fn no_power_failure_breaks_a_store_or_loses_what_was_reported() {
+    for hand in [Hand::Plain, Hand::Signing] {
+        no_power_failure_breaks_what_is_written_by(hand);
+    }
+}
+
+fn no_power_failure_breaks_what_is_written_by(hand: Hand) {
     let (_temp, original) = store_with(1);
-    let trace = trace(&original);
+    let trace = trace(&original, hand);
     assert_eq!(trace.steps.last(), Some(&Step::Report), "{:?}", trace.steps);
     let (states, found) = violations(&original, &trace);
     assert!(states > 20, "only {states} states");
@@ -344,8 +362,13 @@ fn is_in_runs(path: &Path) -> bool {
 /// The steps of a writer that lacks something must lead to violations.
 #[track_caller]
 fn is_caught(mutate: impl FnOnce(&mut Vec<Step>)) {
+    is_caught_of(Hand::Plain, mutate);
+}
+
+#[track_caller]
+fn is_caught_of(hand: Hand, mutate: impl FnOnce(&mut Vec<Step>)) {
     let (_temp, original) = store_with(1);
-    let mut trace = trace(&original);
+    let mut trace = trace(&original, hand);
     let before = trace.steps.clone();
     mutate(&mut trace.steps);
     assert_ne!(trace.steps, before, "the mutant is the writer");
@@ -384,5 +407,50 @@ fn a_writer_that_writes_the_record_before_its_objects_is_caught() {
         let (mut record, mut others): (Vec<_>, Vec<_>) = steps.drain(..).partition(is_records);
         steps.append(&mut record);
         steps.append(&mut others);
+    });
+}
+
+fn is_of_the_note(step: &Step) -> bool {
+    let is_note = |path: &Path| path.extension().is_some_and(|extension| extension == "note");
+    match step {
+        Step::Create(path) | Step::Write(path) | Step::SyncFile(path) => is_note(path),
+        Step::Rename { to, .. } => is_note(to),
+        _ => false,
+    }
+}
+
+#[test]
+fn a_signing_writer_without_the_fsync_of_the_note_is_caught() {
+    is_caught_of(Hand::Signing, |steps| {
+        steps.retain(|step| !(matches!(step, Step::SyncFile(_)) && is_of_the_note(step)));
+    });
+}
+
+/// The place of the one rename of a signature, and of the fsync of its directory before or after it.
+fn fsync_at(steps: &[Step], offset: isize) -> usize {
+    let renamed = steps.iter().position(|step| matches!(step, Step::Rename { .. }) && is_of_the_note(step));
+    let place = renamed.expect("a signature gets its name").checked_add_signed(offset).expect("inside");
+    assert!(matches!(&steps[place], Step::SyncDir(path) if is_in_runs(path)), "{:?}", steps[place]);
+    place
+}
+
+#[test]
+fn a_signing_writer_that_names_the_note_before_the_draft_is_durable_is_caught() {
+    is_caught_of(Hand::Signing, |steps| drop(steps.remove(fsync_at(steps, -1))));
+}
+
+#[test]
+fn a_signing_writer_that_names_the_record_before_the_note_is_durable_is_caught() {
+    is_caught_of(Hand::Signing, |steps| drop(steps.remove(fsync_at(steps, 1))));
+}
+
+#[test]
+fn a_signing_writer_that_signs_at_the_end_is_caught() {
+    is_caught_of(Hand::Signing, |steps| {
+        let (mut note, mut others): (Vec<_>, Vec<_>) = steps.drain(..).partition(is_of_the_note);
+        let report = others.pop().expect("a report");
+        steps.append(&mut others);
+        steps.append(&mut note);
+        steps.push(report);
     });
 }

@@ -52,9 +52,18 @@ fn names_that_would_fool_a_terminal_are_printed_harmlessly() {
         fs::write(path.join("runs").join(OsStr::from_bytes(name)), "{}").expect("a file");
     }
     let found = state_of(&path);
-    tampered(&found, r"`runs/\x1b[2J.json`: only records belong in this folder, and this is not the name of one");
-    tampered(&found, r"`runs/\xff\xfe`: only records belong in this folder, and this is not the name of one");
-    tampered(&found, r"`runs/a\nOK`: only records belong in this folder, and this is not the name of one");
+    tampered(
+        &found,
+        r"`runs/\x1b[2J.json`: only records and their signatures belong in this folder, and this is the name of neither",
+    );
+    tampered(
+        &found,
+        r"`runs/\xff\xfe`: only records and their signatures belong in this folder, and this is the name of neither",
+    );
+    tampered(
+        &found,
+        r"`runs/a\nOK`: only records and their signatures belong in this folder, and this is the name of neither",
+    );
     assert!(found.1.iter().all(|finding| !finding.contains(char::is_control)), "{found:?}");
     assert!(append(&path, "a", 2).is_err());
 }
@@ -102,12 +111,34 @@ fn anything_else_beside_the_records_is_foreign() {
         fs::write(path.join("runs").join(&name), "an older text").expect("a file");
         tampered(
             &state_of(&path),
-            &format!("`runs/{name}`: only records belong in this folder, and this is not the name of one"),
+            &format!(
+                "`runs/{name}`: only records and their signatures belong in this folder, and this is the name of neither"
+            ),
         );
         append(&path, "a", 2).expect_err("it is not continued");
         fs::remove_file(path.join("runs").join(name)).expect("removed");
     }
     append(&path, "a", 2).expect("committed");
+}
+
+#[test]
+fn what_is_no_file_is_no_signature_and_nobody_waits_for_it() {
+    let (_temp, path) = store_with(1);
+    let note = path.join("runs").join(&records_in(&path)[0]).with_extension("note");
+    mknodat(CWD, &note, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+    tampered(&state_of(&path), "the note beside it is not its signature: it cannot be read");
+    tampered(&state_of(&path), "is a FIFO, not a file");
+    fs::remove_file(&note).expect("removed");
+    symlink("/dev/zero", &note).expect("a link");
+    tampered(&state_of(&path), "is a symbolic link, not a file");
+    fs::remove_file(&note).expect("removed");
+    fs::File::create(&note).and_then(|file| file.set_len(1 << 30)).expect("sparse");
+    tampered(&state_of(&path), "has 1073741824 bytes, more than the 16384");
+    let hostile = "\u{1b}[2K\n\n\u{2014} \u{202e}OK AAAAAAA=\n";
+    fs::write(&note, hostile).expect("written");
+    let found = state_of(&path);
+    tampered(&found, "record 1 of `a`");
+    assert!(found.1.iter().all(|finding| finding.chars().all(is_harmless)), "{found:?}");
 }
 
 #[test]

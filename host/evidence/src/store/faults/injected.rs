@@ -8,8 +8,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::chain::RecordFileName;
+
 use super::{
-    State, Told, append, child, copy, lines_of_the_append, open, records_in, state_of, store_with, told, verified,
+    Hand, State, Told, append, child, child_of, copy, lines_of_the_append, open, records_in, state_of, store_with,
+    told, verified,
 };
 
 /// The calls by which the store touches files. Memory and signals are not its business.
@@ -21,10 +24,11 @@ const CALLS: &str = "openat,openat2,fstat,newfstatat,statx,fstatfs,statfs,flock,
 type Call = (String, usize);
 
 /// Every call that the append makes from where it first touches the store.
-fn calls_of_an_append(store: &Path, log: &Path) -> Vec<Call> {
+fn calls_of_an_append(hand: Hand, store: &Path, log: &Path) -> Vec<Call> {
     let trace = format!("trace={CALLS}");
     let log_path = log.to_str().expect("UTF-8");
-    let output = child(&["strace", "-f", "-o", log_path, "-e", &trace], store, "a", 2).output().expect("strace runs");
+    let strace = ["strace", "-f", "-o", log_path, "-e", &trace];
+    let output = child_of(hand, &strace, store, "a", 2).output().expect("strace runs");
     assert!(matches!(told(&output), Told::Committed { .. }), "{output:?}");
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let (mut calls, mut is_inside) = (Vec::new(), false);
@@ -74,7 +78,7 @@ impl Fault {
 }
 
 /// Injects one fault into an append to a copy of `original`, and checks everything that must hold then.
-fn check(original: &Path, folder: &Path, call: &Call, fault: Fault) -> Result<(), String> {
+fn check(hand: Hand, original: &Path, folder: &Path, call: &Call, fault: Fault) -> Result<(), String> {
     let store = folder.join("store");
     let log = folder.join("log");
     copy(original, &store);
@@ -86,7 +90,8 @@ fn check(original: &Path, folder: &Path, call: &Call, fault: Fault) -> Result<()
     let inject = format!("inject={name}:{action}:when={count}");
     let trace = format!("trace={CALLS}");
     let log_path = log.to_str().expect("UTF-8");
-    let mut command = child(&["strace", "-f", "-o", log_path, "-e", &trace, "-e", &inject], &store, "a", 2);
+    let strace = ["strace", "-f", "-o", log_path, "-e", &trace, "-e", &inject];
+    let mut command = child_of(hand, &strace, &store, "a", 2);
     let output = command.output().expect("strace runs");
     let log = fs::read_to_string(&log).expect("a log");
     let lines = lines_of_the_append(&log);
@@ -105,6 +110,9 @@ fn check(original: &Path, folder: &Path, call: &Call, fault: Fault) -> Result<()
     }
     match &told {
         Told::Committed { file } if !after.contains(file) => return Err(format!("{file} was committed and is gone")),
+        Told::Committed { file } if hand == Hand::Signing && !after.contains(&RecordFileName::note_of(file)) => {
+            return Err(format!("{file} was committed and is not signed"));
+        }
         Told::NotCommitted if after != before => {
             return Err(format!("not committed, and there all the same: {after:?}"));
         }
@@ -135,11 +143,11 @@ fn check_goes_on(store: &Path) -> Result<(), String> {
 }
 
 /// Runs the whole matrix for a store, on some threads.
-fn check_all(original: &Path) {
+fn check_all(hand: Hand, original: &Path) {
     let temp = tempfile::tempdir().expect("a temporary folder");
     let traced = temp.path().join("traced");
     copy(original, &traced.join("store"));
-    let calls = calls_of_an_append(&traced.join("store"), &temp.path().join("log"));
+    let calls = calls_of_an_append(hand, &traced.join("store"), &temp.path().join("log"));
     assert!(calls.len() > 40, "{calls:?}");
     for name in ["fsync", "syncfs", "renameat2", "flock", "write", "openat"] {
         assert!(calls.iter().any(|call| call.0 == name), "{name} is not among {calls:?}");
@@ -153,7 +161,7 @@ fn check_all(original: &Path) {
             scope.spawn(|| {
                 while let Some((call, fault)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let folder = tempfile::tempdir_in(temp.path()).expect("a temporary folder");
-                    if let Err(failure) = check(original, folder.path(), call, *fault) {
+                    if let Err(failure) = check(hand, original, folder.path(), call, *fault) {
                         failures.lock().expect("not poisoned").push(format!("{call:?} {fault:?}: {failure}"));
                     }
                 }
@@ -167,14 +175,21 @@ fn check_all(original: &Path) {
 #[test]
 fn a_fault_at_any_call_of_an_append_leaves_a_store_that_holds_and_goes_on() {
     let (_temp, path) = store_with(1);
-    check_all(&path);
+    check_all(Hand::Plain, &path);
+    assert_eq!(verified(&path).links.len(), 1, "the original was not touched");
+}
+
+#[test]
+fn a_fault_at_any_call_of_a_signed_append_leaves_a_store_that_holds_and_goes_on() {
+    let (_temp, path) = store_with(1);
+    check_all(Hand::Signing, &path);
     assert_eq!(verified(&path).links.len(), 1, "the original was not touched");
 }
 
 #[test]
 fn a_fault_at_any_call_of_the_first_append_leaves_a_store_that_can_begin() {
     let temp = tempfile::tempdir().expect("a temporary folder");
-    check_all(temp.path());
+    check_all(Hand::Plain, temp.path());
 }
 
 /// A real short write: the file may have so many blocks, and the kernel takes as many bytes as fit.

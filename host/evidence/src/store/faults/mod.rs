@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use super::writer::tests::KEY;
 use super::{AppendError, Receipt, Snapshot, StoreReader, StoreWriter};
+use crate::anchor::NoteSigner;
 use crate::record::fixture::Run;
 use crate::verify::{ObjectScope, State, Verification, verify_evidence};
 use eval_model::ids::TaskClassName;
@@ -28,6 +30,26 @@ const CHILD_LOCKS: &str = "EVAL_HOST_CHILD_LOCKS";
 const CHILD_STORE: &str = "EVAL_HOST_CHILD_STORE";
 const CHILD_CLASS: &str = "EVAL_HOST_CHILD_CLASS";
 const CHILD_LABEL: &str = "EVAL_HOST_CHILD_LABEL";
+
+/// The secret key that a child process signs its record with, if it does.
+const CHILD_SIGNS: &str = "EVAL_HOST_CHILD_SIGNS";
+
+/// Whether a writer signs what it appends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hand {
+    Plain,
+    Signing,
+}
+
+impl Hand {
+    fn signer(self) -> Option<NoteSigner> {
+        (self == Self::Signing).then(signer)
+    }
+}
+
+fn signer() -> NoteSigner {
+    KEY.parse().expect("a key")
+}
 
 fn user() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -43,17 +65,26 @@ fn open(path: &Path) -> StoreWriter {
 
 /// One append as a run does it: what a crash left is finished first.
 fn append(path: &Path, name: &str, label: u32) -> Result<Receipt, AppendError> {
+    append_by(Hand::Plain, path, name, label)
+}
+
+fn append_by(hand: Hand, path: &Path, name: &str, label: u32) -> Result<Receipt, AppendError> {
     let store = open(path);
     store.finish().expect("what a crash left is finished");
     let run = Run::of(name, label);
     let incoming = store.incoming().expect("it takes objects");
     run.keep_objects(&incoming);
-    store.append(&Snapshot::default(), &class(name), &incoming, |position| run.at(position))
+    let signer = hand.signer();
+    let build = |position: &_| run.at(position);
+    store.append_signed(&Snapshot::default(), &class(name), &incoming, signer.as_ref(), build)
 }
 
+/// The store as somebody sees it who trusts the key that its records are signed with.
 fn verified(path: &Path) -> Verification {
     let store = StoreReader::open(path, PATIENCE).expect("it is a store");
-    verify_evidence(&store, ObjectScope::All, &mut |_, _| {}).expect("it can be read")
+    let mut verification = verify_evidence(&store, ObjectScope::All, &mut |_, _| {}).expect("it can be read");
+    verification.check_signatures(&[signer().verifier().clone()]);
+    verification
 }
 
 fn state_of(path: &Path) -> (State, Vec<String>) {
@@ -125,6 +156,15 @@ fn child(program: &[&str], store: &Path, name: &str, label: u32) -> Command {
         .env(CHILD_STORE, store)
         .env(CHILD_CLASS, name)
         .env(CHILD_LABEL, label.to_string());
+    command
+}
+
+/// The same, by a writer that may sign.
+fn child_of(hand: Hand, program: &[&str], store: &Path, name: &str, label: u32) -> Command {
+    let mut command = child(program, store, name, label);
+    if hand == Hand::Signing {
+        command.env(CHILD_SIGNS, KEY);
+    }
     command
 }
 
@@ -201,5 +241,7 @@ fn child_append(path: &Path, name: &str, label: u32) -> Result<Receipt, Option<A
     for bytes in run.objects() {
         incoming.keep(bytes).map_err(|_| None)?;
     }
-    store.append(&Snapshot::default(), &class(name), &incoming, |position| run.at(position)).map_err(Some)
+    let signer = std::env::var(CHILD_SIGNS).ok().and_then(|key| key.parse().ok());
+    let build = |position: &_| run.at(position);
+    store.append_signed(&Snapshot::default(), &class(name), &incoming, signer.as_ref(), build).map_err(Some)
 }

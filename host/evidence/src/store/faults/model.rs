@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::{PATIENCE, State, append, class, open, user};
+use super::{Hand, PATIENCE, State, append_by, class, open, signer, user};
 use crate::chain::Link;
 use crate::store::StoreReader;
 use crate::verify::{Checks, FirstUse, LastSeenFile, Verification, verify_store};
@@ -141,7 +141,9 @@ impl Scene {
     fn verified(&self) -> Verification {
         let store = StoreReader::open(&self.store, PATIENCE).expect("a store");
         let checks = Checks { last_seen: Some(&self.last_seen), first_use: FirstUse::Trust, user: user() };
-        verify_store(&store, checks, &mut |_, _| {}).expect("it can be read")
+        let mut verification = verify_store(&store, checks, &mut |_, _| {}).expect("it can be read");
+        verification.check_signatures(&[signer().verifier().clone()]);
+        verification
     }
 
     fn path_of(&self, link: &Link) -> PathBuf {
@@ -154,16 +156,15 @@ impl Scene {
             Step::Crash { class, is_whole } => self.crash(class, is_whole),
             Step::Verify => self.verify(),
             Step::Edit { class, record } => self.change(class, record, Slot::Edited, &edit),
-            Step::Delete { class, record } => {
-                self.change(class, record, Slot::Gone, &|path| fs::remove_file(path).expect("removed"))
-            }
+            Step::Delete { class, record } => self.change(class, record, Slot::Gone, &delete),
         }
     }
 
     /// A broken chain is not continued; any other is. (That a tail is gone, a run asks the last-seen head.)
     fn append(&mut self, index: usize) -> Result<Option<PathBuf>, TestCaseError> {
         self.label += 1;
-        let appended = append(&self.store, CLASSES[index], self.label);
+        let hand = if self.label.is_multiple_of(2) { Hand::Signing } else { Hand::Plain };
+        let appended = append_by(hand, &self.store, CLASSES[index], self.label);
         prop_assert_eq!(appended.is_err(), self.model.is_broken());
         let Ok(receipt) = appended else { return Ok(None) };
         self.model.finish();
@@ -219,6 +220,15 @@ impl Scene {
 fn edit(path: &Path) {
     let text = fs::read_to_string(path).expect("text");
     fs::write(path, text.replacen("\"agent\"", "\"agenT\"", 1)).expect("written");
+}
+
+/// With its signature: alone that would tell.
+fn delete(path: &Path) {
+    fs::remove_file(path).expect("removed");
+    let note = path.with_extension("note");
+    if note.exists() {
+        fs::remove_file(note).expect("removed");
+    }
 }
 
 /// A few, unless somebody asks for more: every append waits for the disk.

@@ -5,8 +5,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{PATIENCE, State, append, class, copy, open, records_in, user};
-use crate::anchor::Checkpoint;
+use super::{
+    Hand, PATIENCE, State, append, append_by, class, copy, open, records_in, signer, state_of, user, verified,
+};
+use crate::anchor::{Checkpoint, NoteSigner, RecordNote};
 use crate::chain::StoreId;
 use crate::files::{FileError, LockError};
 use crate::store::{Evidence, ReadObjectError, Snapshot, StoreReader, scan};
@@ -241,6 +243,101 @@ fn an_edited_identity_is_noticed() {
     }
 }
 
+/// What somebody without the key can do to the signature of a record, and what it looks like to those who trust the key.
+struct SignedScene {
+    _temp: tempfile::TempDir,
+    store: PathBuf,
+    /// The notes of the two records of class `a`.
+    notes: [PathBuf; 2],
+}
+
+impl SignedScene {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let store = temp.path().join("store");
+        open(&store);
+        let notes = [1, 2]
+            .map(|label| append_by(Hand::Signing, &store, "a", label).expect("committed").path.with_extension("note"));
+        assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+        Self { _temp: temp, store, notes }
+    }
+
+    /// How many of its records are signed by the trusted key, by others and by nobody.
+    fn counts(&self) -> (u64, u64, u64) {
+        let counts = verified(&self.store).signature_counts(&class("a"));
+        (counts.trusted, counts.unknown, counts.unsigned)
+    }
+
+    /// The last record's note, as somebody else would sign it.
+    fn resigned(&self) -> String {
+        let mallory = NoteSigner::generate("PeterNeumann").expect("a key");
+        let verification = verified(&self.store);
+        RecordNote::of(&verification.links[&(class("a"), 2)]).sign(&mallory).expect("signed")
+    }
+}
+
+#[track_caller]
+fn is_found(attack: impl FnOnce(&SignedScene), expected: &str) {
+    let scene = SignedScene::new();
+    attack(&scene);
+    let (state, findings) = state_of(&scene.store);
+    assert_eq!((state, findings.len()), (State::Tampered, 1), "{findings:?}");
+    assert!(findings[0].contains(expected), "{findings:?}");
+    assert_eq!(scene.counts().0, 1, "the other record is signed as before");
+}
+
+#[test]
+fn a_note_that_is_not_the_signature_of_its_record_is_found_and_the_record_is_named() {
+    let found = |attack: &dyn Fn(&SignedScene), why: &str| {
+        is_found(attack, &format!(": the note beside it is not its signature: {why}"));
+    };
+    found(
+        &|scene| assert!(fs::copy(&scene.notes[0], &scene.notes[1]).is_ok()),
+        "it is of another record: record 1 of `a`",
+    );
+    found(&|scene| fs::write(&scene.notes[1], "").expect("written"), "it is not a signed note");
+    found(&|scene| fs::write(&scene.notes[1], b"\xff").expect("written"), "it is not UTF-8 text");
+    let swap = |scene: &SignedScene| {
+        let (one, two) = (fs::read_to_string(&scene.notes[0]), fs::read_to_string(&scene.notes[1]));
+        let (one, two) = (one.expect("text"), two.expect("text"));
+        let (text, _) = two.split_once("\n\n").expect("a note");
+        let (_, signature) = one.split_once("\n\n").expect("a note");
+        fs::write(&scene.notes[1], format!("{text}\n\n{signature}")).expect("written");
+    };
+    found(&swap, "the signature of `PeterNeumann` is not that of this text");
+    is_found(|scene| fs::write(&scene.notes[1], "").expect("written"), "record 2 of `a` (`runs/2026");
+}
+
+#[test]
+fn a_signature_without_its_record_is_found_and_the_chain_is_not_continued() {
+    let scene = SignedScene::new();
+    let note = scene.notes[1].file_name().and_then(|name| name.to_str()).expect("UTF-8").to_owned();
+    remove(&scene.notes[1].with_extension("json"));
+    let (state, findings) = state_of(&scene.store);
+    assert_eq!(state, State::Tampered);
+    assert_eq!(findings, [format!("`runs/{note}`: it is the signature of a record that is not there")]);
+    append(&scene.store, "a", 3).expect_err("a broken store is not continued");
+    assert_eq!(open(&scene.store).finish().expect("left alone"), []);
+    assert!(scene.notes[1].exists());
+}
+
+/// By design: who may sign is for the gate to ask.
+#[test]
+fn a_signature_that_is_gone_or_of_somebody_else_is_counted_and_no_finding() {
+    let scene = SignedScene::new();
+    assert_eq!(scene.counts(), (2, 0, 0));
+    let resigned = scene.resigned();
+    fs::write(&scene.notes[1], &resigned).expect("written");
+    assert_eq!(scene.counts(), (1, 1, 0), "it has the name of the key and not the key");
+    remove(&scene.notes[1]);
+    assert_eq!(scene.counts(), (1, 0, 1));
+    assert_eq!(state_of(&scene.store), (State::Ok, Vec::new()));
+    assert_eq!(
+        signer().verifier().to_string().split('+').next(),
+        resigned.lines().last().and_then(|line| line.split(' ').nth(1))
+    );
+}
+
 /// One record, as a file of this name.
 struct OneRecord {
     id: StoreId,
@@ -258,6 +355,10 @@ impl Evidence for OneRecord {
 
     fn record(&self, _: &str) -> Result<Vec<u8>, FileError> {
         Ok(self.bytes.clone())
+    }
+
+    fn note(&self, _: &str) -> Result<Option<Vec<u8>>, FileError> {
+        Ok(None)
     }
 
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {

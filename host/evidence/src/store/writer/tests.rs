@@ -1,9 +1,12 @@
 //! Tests of `writer`.
 
 use super::*;
+use crate::anchor::RecordSignature;
 use crate::chain::Heads;
 use crate::record::fixture::Run;
-use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, State, Verification, verify_evidence, verify_store};
+use crate::verify::{
+    Checks, FirstUse, LastSeenFile, ObjectScope, SignatureCounts, State, Verification, verify_evidence, verify_store,
+};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use tempfile::TempDir;
@@ -34,6 +37,17 @@ fn try_append(store: &StoreWriter, known: &Snapshot, name: &str, run: &Run) -> R
     store.append(known, &class(name), &incoming, |position| run.at(position))
 }
 
+/// The secret key of Go's documentation of notes.
+pub(in crate::store) const KEY: &str = "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz";
+
+pub(in crate::store) fn append_signed(store: &StoreWriter, name: &str, label: u32) -> Receipt {
+    let (run, signer) = (Run::new(label), KEY.parse().expect("a key"));
+    let incoming = store.incoming().expect("it takes objects");
+    run.keep_objects(&incoming);
+    let build = |position: &_| run.at(position);
+    store.append_signed(&Snapshot::default(), &class(name), &incoming, Some(&signer), build).expect("committed")
+}
+
 fn verified(store: &StoreWriter) -> Verification {
     verify_evidence(store.reader(), ObjectScope::All, &mut |_, _| {}).expect("it can be read")
 }
@@ -59,6 +73,77 @@ fn records_of_two_classes_are_chained_and_private() {
         assert_eq!(hash_of(&fs::read(&receipt.path).expect("readable")), receipt.link.hash);
     }
     assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+}
+
+fn signer() -> NoteSigner {
+    KEY.parse().expect("a key")
+}
+
+#[test]
+fn a_signed_record_has_a_private_note_beside_it_and_the_others_have_none() {
+    let (_temp, store) = new_store();
+    let plain = append(&store, "a", 1);
+    let signed = append_signed(&store, "a", 2);
+    assert!(!plain.path.with_extension("note").exists());
+    let note = signed.path.with_extension("note");
+    let expected = RecordNote::of(&signed.link).sign(&signer()).expect("signed");
+    assert_eq!((mode_of(&note), fs::read_to_string(&note).expect("text")), (0o600, expected));
+    assert_eq!(store.reader().runs().names().expect("listed").len(), 3);
+}
+
+#[test]
+fn a_signature_is_unknown_until_somebody_says_whom_to_trust() {
+    let (_temp, store) = new_store();
+    let (plain, signed) = (append(&store, "a", 1), append_signed(&store, "a", 2));
+    let mut verification = verified(&store);
+    let name = || "PeterNeumann".to_owned();
+    assert_eq!(*verification.signature(&signed.link), RecordSignature::UnknownKey { name: name() });
+    verification.check_signatures(&[signer().verifier().clone()]);
+    assert_eq!(*verification.signature(&signed.link), RecordSignature::Trusted { name: name() });
+    assert_eq!(*verification.signature(&plain.link), RecordSignature::None);
+    let counts = SignatureCounts { trusted: 1, unknown: 0, unsigned: 1 };
+    assert_eq!((verification.signature_counts(&class("a")), verification.state()), (counts, State::Ok));
+}
+
+/// A signed record that only needs to be written.
+fn ready(store: &StoreWriter, label: u32) -> Ready {
+    let run = Run::new(label);
+    let incoming = store.incoming().expect("it takes objects");
+    run.keep_objects(&incoming);
+    let prepared = store.prepare(&Snapshot::default(), &class("a"), &incoming, |position| run.at(position));
+    let mut ready = prepared.expect("nothing is in the way");
+    ready.note = Some(ReadyNote::new(&ready, &signer()).expect("signed"));
+    ready
+}
+
+/// Another writer without the lock had the same record.
+#[test]
+fn a_signature_that_is_there_already_stays_with_its_record() {
+    let (_temp, store) = new_store();
+    append_signed(&store, "a", 1);
+    let names = || store.reader().runs().names().expect("listed");
+    let (mine, theirs) = (ready(&store, 2), ready(&store, 2));
+    store.write_draft(&mine).expect("written");
+    store.publish(&mine).expect("committed");
+    let before = names();
+    store.write_draft(&theirs).expect_err("the signature's name is taken");
+    assert_eq!(names(), before);
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+}
+
+/// Somebody took the place of the record after the writer had looked.
+#[test]
+fn a_signed_record_whose_name_is_taken_leaves_no_draft() {
+    let (_temp, store) = new_store();
+    let ready = ready(&store, 1);
+    store.write_draft(&ready).expect("written");
+    fs::write(store.reader().runs().path().join(&ready.name), "somebody else's").expect("written");
+    assert!(matches!(store.publish(&ready), Err(AppendError::NotCommitted { .. })));
+    assert_eq!(
+        store.reader().runs().names().expect("listed"),
+        [&ready.name, &RecordFileName::note_of(&ready.name)].map(std::ffi::OsString::from)
+    );
+    assert_eq!(state_of(&store).0, State::Tampered, "the file that somebody put there is no record");
 }
 
 #[test]
