@@ -108,13 +108,6 @@ fn score_text(score: &Value) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Keeps an object, and gives its name.
-pub(crate) fn add_object(store: &Path, bytes: &[u8]) -> String {
-    let digest = blake3::hash(bytes).to_hex().to_string();
-    fs::write(store.join("objects").join(&digest), bytes).expect("written");
-    digest
 }
