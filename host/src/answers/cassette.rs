@@ -15,6 +15,7 @@ use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
 use eval_model::money::{MOST_DOLLARS, is_possible_cost};
 use eval_model::outcome::{NoOutput, OutcomeClass};
+use eval_model::utc::UtcMillis;
 
 const SCHEMA_VERSION: u64 = 1;
 
@@ -52,7 +53,8 @@ struct CassetteFile {
     sut: SutName,
     kind: CassetteKind,
     input_digest: Digest,
-    recorded_at: jiff::Timestamp,
+    #[serde(deserialize_with = "UtcMillis::deserialize_in_any_spelling")]
+    recorded_at: UtcMillis,
     duration_seconds: f64,
     cost_usd: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,7 +106,7 @@ fn parse(bytes: &[u8]) -> Result<Cassette, String> {
 pub(crate) struct Recording<'a> {
     pub(crate) sut: &'a SutName,
     pub(crate) input_digest: Digest,
-    pub(crate) recorded_at: jiff::Timestamp,
+    pub(crate) recorded_at: UtcMillis,
     pub(crate) answer: &'a Answer,
 }
 
@@ -223,7 +225,7 @@ mod tests {
             Err(NoOutput::Harness { kind: HarnessErrorKind::ExitStatus, message }),
         ] {
             let answer = Answer::new(output, Meter { cost_usd: 0.1, duration_seconds: 1.5 });
-            let recorded_at = "2026-11-16T00:00:00Z".parse().expect("a time");
+            let recorded_at = "2026-11-16T00:00:00.000Z".parse().expect("a time");
             let recording = Recording { sut: &sut, input_digest: Digest::of(b"input"), recorded_at, answer: &answer };
             record_cassette(folder.path(), &case_id, &recording).expect("written");
             let folder = Dir::open_ambient(folder.path()).expect("a folder");
@@ -234,11 +236,26 @@ mod tests {
     }
 
     #[test]
+    fn whatever_the_clock_shows_what_is_recorded_can_be_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let answer = Answer::new(Ok("{}".to_owned()), Meter { cost_usd: 0.1, duration_seconds: 1.5 });
+        let sut = SutName { name: "agent".to_owned(), version: "1".to_owned() };
+        for text in ["0000-01-01T00:00:00.000Z", "2026-11-16T00:00:00.000Z", "9999-12-31T23:59:59.999Z"] {
+            let recorded_at = text.parse().expect("a time");
+            let recording = Recording { sut: &sut, input_digest: Digest::of(b"input"), recorded_at, answer: &answer };
+            record_cassette(folder.path(), &"001-a".parse().expect("a case id"), &recording).expect("written");
+            read_cassette(&Dir::open_ambient(folder.path()).expect("a folder"), "001-a.json").expect(text);
+        }
+        refused(&cassette(r#","output":{}"#).replace("2026-11-16T00:00:00Z", "10000-01-01T00:00:00Z"));
+        refused(&cassette(r#","output":{}"#).replace("2026-11-16T00:00:00Z", "today"));
+    }
+
+    #[test]
     fn what_the_host_decided_is_not_recorded_as_an_answer() {
         let folder = tempfile::tempdir().expect("a folder");
         let answer = Answer::none(NoOutput::SkippedCostCap);
         let sut = SutName { name: "agent".to_owned(), version: "1".to_owned() };
-        let recorded_at = "2026-11-16T00:00:00Z".parse().expect("a time");
+        let recorded_at = "2026-11-16T00:00:00.000Z".parse().expect("a time");
         let recording = Recording { sut: &sut, input_digest: Digest::of(b"input"), recorded_at, answer: &answer };
         record_cassette(folder.path(), &"001-a".parse().expect("a case id"), &recording).expect("nothing to write");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);

@@ -250,7 +250,7 @@ impl<'a> LiveRun<'a> {
         let recording = Recording {
             sut: &recorder.sut,
             input_digest: case.input_digest,
-            recorded_at: (self.parts.clock)().timestamp(),
+            recorded_at: (self.parts.clock)(),
             answer,
         };
         record_cassette(&recorder.folder, &case.case.case_id, &recording).map_err(LiveRunError::Record)
