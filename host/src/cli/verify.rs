@@ -8,7 +8,7 @@ use clap::Args;
 use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
 use super::error::{ArgumentError, EvidenceError};
-use super::evidence::{TrustArgs, exit_of, memory_of, open_reader, require_class, verify_all};
+use super::evidence::{TrustArgs, advise_on_first_use, exit_of, memory_of, open_reader, require_class, verify_all};
 use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places, environment};
@@ -222,6 +222,7 @@ fn report(
         printer.tell(&told(replayed));
     }
     printer.tell(state.as_str());
+    advise_on_first_use(&mut printer, verification);
     printer.data(&Line::Verification(line));
     printer.finish(exit_of(state))
 }

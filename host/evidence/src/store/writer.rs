@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::incoming::{IncomingObjects, KeepObjectError};
 use super::objects::ReadObjectError;
-use super::open::{self, OpenStoreError};
+use super::open::{self, OpenStoreError, Origin};
 use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, StoreReader, scan};
 use super::started::{self, AnnounceError};
 use crate::chain::{Link, Position, hash_of};
@@ -29,6 +29,7 @@ pub struct StoreWriter {
     started: Dir,
     reader: StoreReader,
     patience: Duration,
+    origin: Origin,
 }
 
 /// Proof that a record is committed.
@@ -127,14 +128,14 @@ impl StoreWriter {
     fn from_root(root: Dir, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
         open::check_private(&root, user)?;
         open::check_local(&root)?;
-        open::identify(&root, patience)?;
+        let origin = open::identify(&root, patience)?;
         let reader = StoreReader::from_root(root, patience)?;
         let staging = reader.root().child_or_new(open::STAGING)?;
         let started = reader.root().child_or_new(open::STARTED)?;
         for area in [reader.runs(), reader.objects(), &staging, &started] {
             open::check_private(area, user)?;
         }
-        Ok(Self { staging, started, reader, patience })
+        Ok(Self { staging, started, reader, patience, origin })
     }
 
     /// Locks the store for itself.
@@ -146,6 +147,11 @@ impl StoreWriter {
 
     pub fn reader(&self) -> &StoreReader {
         &self.reader
+    }
+
+    /// Whether this writer made the store.
+    pub fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// Begins to take in the objects of a run.
