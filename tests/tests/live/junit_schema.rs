@@ -30,8 +30,8 @@ struct Rule {
     has_text: bool,
 }
 
-const OUTCOME: &[(&str, Form)] = &[("type", Text), ("message", Text)];
-const OUTPUT: &[&[&str]] = &[];
+const TYPE_AND_MESSAGE: &[(&str, Form)] = &[("type", Text), ("message", Text)];
+const NO_CHILDREN: &[&[&str]] = &[];
 
 const RULES: [Rule; 9] = [
     Rule {
@@ -64,7 +64,7 @@ const RULES: [Rule; 9] = [
         name: "property",
         required: &[("name", Text), ("value", Text)],
         optional: &[],
-        children: OUTPUT,
+        children: NO_CHILDREN,
         has_text: false,
     },
     Rule {
@@ -74,10 +74,10 @@ const RULES: [Rule; 9] = [
         children: &[&["skipped", "error", "failure"], &["system-out"], &["system-err"]],
         has_text: false,
     },
-    Rule { name: "failure", required: &[], optional: OUTCOME, children: OUTPUT, has_text: true },
-    Rule { name: "error", required: &[], optional: OUTCOME, children: OUTPUT, has_text: true },
-    Rule { name: "skipped", required: &[], optional: OUTCOME, children: OUTPUT, has_text: true },
-    Rule { name: "system-err", required: &[], optional: &[], children: OUTPUT, has_text: true },
+    Rule { name: "failure", required: &[], optional: TYPE_AND_MESSAGE, children: NO_CHILDREN, has_text: true },
+    Rule { name: "error", required: &[], optional: TYPE_AND_MESSAGE, children: NO_CHILDREN, has_text: true },
+    Rule { name: "skipped", required: &[], optional: TYPE_AND_MESSAGE, children: NO_CHILDREN, has_text: true },
+    Rule { name: "system-err", required: &[], optional: &[], children: NO_CHILDREN, has_text: true },
 ];
 
 /// An element as it was read.
