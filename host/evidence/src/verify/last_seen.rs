@@ -59,8 +59,9 @@ pub enum FirstUse {
 
 impl FirstUse {
     /// What to do where it is refused.
-    pub const ADVICE: &str = "say --trust-on-first-use once if you know where the store comes from, and keep the state directory \
-                              ($XDG_STATE_HOME/eval-host, or else ~/.local/state/eval-host) between jobs";
+    pub const ADVICE: &str = "if you know where the store comes from, say `eval-host verify --trust-on-first-use` once, \
+                              and keep the state directory ($XDG_STATE_HOME/eval-host, or else \
+                              ~/.local/state/eval-host) between jobs";
 }
 
 /// How a store differs from what was seen of it.
