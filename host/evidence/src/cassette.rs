@@ -14,6 +14,7 @@ use eval_model::ids::Digest;
 use eval_model::json;
 use eval_model::money::{MOST_DOLLARS, is_possible_cost};
 use eval_model::outcome::{NoOutput, OutcomeClass};
+use eval_model::utc::UtcMillis;
 
 const SCHEMA_VERSION: u64 = 1;
 
@@ -78,7 +79,8 @@ struct CassetteFile {
     input_digest: Digest,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     provenance: Option<Provenance>,
-    recorded_at: jiff::Timestamp,
+    #[serde(deserialize_with = "UtcMillis::deserialize_in_any_spelling")]
+    recorded_at: UtcMillis,
     duration_seconds: f64,
     cost_usd: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,7 +175,7 @@ pub struct Recording<'a> {
     pub input_digest: Digest,
     pub store_id: StoreId,
     pub started_marker: Digest,
-    pub recorded_at: jiff::Timestamp,
+    pub recorded_at: UtcMillis,
     pub output: &'a Result<String, NoOutput>,
     pub meter: Meter,
 }
@@ -292,7 +294,7 @@ mod tests {
         ] {
             let meter = Meter { cost_usd: 0.1, duration_seconds: 1.5 };
             let (store_id, started_marker) = (StoreId::from_bytes([3; 16]), Digest::of(b"marker"));
-            let recorded_at = "2026-11-16T00:00:00Z".parse().expect("a time");
+            let recorded_at = "2026-11-16T00:00:00.000Z".parse().expect("a time");
             let input_digest = Digest::of(b"input");
             let recording =
                 Recording { sut: &sut, input_digest, store_id, started_marker, recorded_at, output: &output, meter };
@@ -313,10 +315,19 @@ mod tests {
             input_digest: Digest::of(b"input"),
             store_id: StoreId::from_bytes([3; 16]),
             started_marker: Digest::of(b"marker"),
-            recorded_at: "2026-11-16T00:00:00Z".parse().expect("a time"),
+            recorded_at: "2026-11-16T00:00:00.000Z".parse().expect("a time"),
             output: &Err(NoOutput::SkippedCostCap),
             meter: Meter::default(),
         };
         assert_eq!(recording.to_bytes(), None);
+    }
+
+    #[test]
+    fn whatever_the_clock_shows_what_is_recorded_can_be_read() {
+        for text in ["0000-01-01T00:00:00.000Z", "2026-11-16T00:00:00.000Z", "9999-12-31T23:59:59.999Z"] {
+            parse(&cassette(r#","output":{}"#).replace("2026-11-16T00:00:00Z", text));
+        }
+        refused(&cassette(r#","output":{}"#).replace("2026-11-16T00:00:00Z", "10000-01-01T00:00:00Z"));
+        refused(&cassette(r#","output":{}"#).replace("2026-11-16T00:00:00Z", "today"));
     }
 }

@@ -12,9 +12,9 @@ use eval_model::utc::UtcMillis;
 use crate::chain::{Heads, StoreId};
 use crate::files::FileError;
 use crate::record::RecordedRun;
-use crate::store::{AnnounceError, Evidence as _, FinishError, OpenStoreError, Receipt, Started, StoreWriter};
+use crate::store::{AnnounceError, Evidence as _, FinishError, OpenStoreError, Origin, Receipt, Started, StoreWriter};
 use crate::verify::{
-    Checks, FirstUse, LastSeenError, LastSeenFile, Note, State, Verification, VerifyError, verify_store,
+    Checks, Finding, FirstUse, LastSeenError, LastSeenFile, Note, State, Verification, VerifyError, verify_store,
 };
 
 /// What is remembered of a store outside of it, and whether it need be.
@@ -87,25 +87,43 @@ pub enum OpenVerifiedError {
         #[source]
         source: VerifyError,
     },
-    #[error("the evidence in `{}` is {state}: {}", path.display(), findings.join("; "))]
-    Broken { path: PathBuf, state: State, findings: Vec<String> },
+    #[error("the evidence in `{}` is {state}: {}", path.display(), joined(findings))]
+    Broken { path: PathBuf, state: State, findings: Vec<Finding> },
+    /// Nothing is made in its place: that would hide it.
+    #[error("the evidence in `{}` is {}: the store is gone, and eval-host saw one there before", path.display(), State::Tampered)]
+    Gone { path: PathBuf },
+    #[error("eval-host made the store `{}`, and cannot use it", path.display())]
+    Remember {
+        path: PathBuf,
+        #[source]
+        source: Box<RememberError>,
+    },
+}
+
+fn joined(findings: &[Finding]) -> String {
+    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl Advice for OpenVerifiedError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Broken { .. } => Exit::EvidenceBroken,
-            _ => Exit::HarnessError,
+            Self::Broken { .. } | Self::Gone { .. } => Exit::EvidenceBroken,
+            Self::Remember { source, .. } => source.exit(),
+            Self::Open { .. } | Self::Finish { .. } | Self::Verify { .. } => Exit::HarnessError,
         }
     }
 
     fn hint(&self) -> Option<String> {
-        match self {
-            Self::Broken { .. } => {
-                Some("keep the store unchanged for the investigation, and start another with --out".to_owned())
+        let hint = match self {
+            Self::Broken { state: State::Tampered, .. } => {
+                "keep the store unchanged for the investigation, and start another with --out"
             }
-            _ => None,
-        }
+            Self::Broken { findings, .. } if findings.iter().all(Finding::is_first_use) => FirstUse::ADVICE,
+            Self::Broken { .. } => "`eval-host verify` says what is wrong",
+            Self::Gone { .. } => "restore it, or start another with --out",
+            Self::Open { .. } | Self::Finish { .. } | Self::Verify { .. } | Self::Remember { .. } => return None,
+        };
+        Some(hint.to_owned())
     }
 }
 
@@ -152,19 +170,35 @@ pub struct VerifiedStore {
 }
 
 impl VerifiedStore {
-    /// Opens the store, which is made if there is none, finishes what a crash left in it, and verifies it.
+    /// Opens the store, which is made if there is none and never was one, finishes what a crash left in it, and verifies it.
     pub fn open(path: &Path, memory: StoreMemory, patience: Duration) -> Result<Self, OpenVerifiedError> {
         let at = || path.to_owned();
-        let writer = StoreWriter::open(path, memory.user, patience)
-            .map_err(|source| OpenVerifiedError::Open { path: at(), source })?;
+        let writer = open_writer(path, &memory, patience)?;
         writer.finish().map_err(|source| OpenVerifiedError::Finish { path: at(), source: Box::new(source) })?;
-        let verification = verify_store(writer.reader(), memory.checks(), &mut |_, _| {})
+        // Nobody can have meddled with a store that this very call made. Whether it did, the making says: a look before it
+        // could be outrun.
+        let checks = match writer.origin() {
+            Origin::Made => Checks { first_use: FirstUse::Trust, ..memory.checks() },
+            Origin::Found => memory.checks(),
+        };
+        let verification = verify_store(writer.reader(), checks, &mut |_, _| {})
             .map_err(|source| OpenVerifiedError::Verify { path: at(), source })?;
-        if verification.is_sound() {
-            return Ok(Self { writer, verification, memory });
+        if !verification.is_sound() {
+            let state = verification.state();
+            return Err(OpenVerifiedError::Broken { path: at(), state, findings: verification.findings });
         }
-        let findings = verification.findings.iter().map(ToString::to_string).collect();
-        Err(OpenVerifiedError::Broken { path: at(), state: verification.state(), findings })
+        let store = Self { writer, verification, memory };
+        store.remember_made().map_err(|source| OpenVerifiedError::Remember { path: at(), source: Box::new(source) })?;
+        Ok(store)
+    }
+
+    /// Where a first use must be said, the next command must know a store that was made here, even if this one never gets as
+    /// far as a record.
+    fn remember_made(&self) -> Result<(), RememberError> {
+        match (self.writer.origin(), self.memory.first_use) {
+            (Origin::Made, FirstUse::Refuse) => self.memory.advance(&self.verification, self.verification.heads()),
+            (Origin::Made, FirstUse::Trust) | (Origin::Found, _) => Ok(()),
+        }
     }
 
     pub fn writer(&self) -> &StoreWriter {
@@ -248,6 +282,16 @@ impl VerifiedStore {
     }
 }
 
+/// Opens the store to write. A store that was seen before is not made anew.
+fn open_writer(path: &Path, memory: &StoreMemory, patience: Duration) -> Result<StoreWriter, OpenVerifiedError> {
+    let was_seen = memory.has_seen_it();
+    let open = if was_seen { StoreWriter::open_existing } else { StoreWriter::open };
+    open(path, memory.user, patience).map_err(|source| match source {
+        OpenStoreError::Missing { .. } if was_seen => OpenVerifiedError::Gone { path: path.to_owned() },
+        source => OpenVerifiedError::Open { path: path.to_owned(), source },
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,6 +300,56 @@ mod tests {
         let user = rustix::process::geteuid().as_raw();
         let memory = StoreMemory { last_seen: None, first_use: FirstUse::Trust, user };
         VerifiedStore::open(path, memory, Duration::from_secs(60)).expect("a store")
+    }
+
+    /// Opens a store as a job of continuous integration does, which keeps its state below `state`.
+    fn open_in_ci(state: &Path, path: &Path) -> Result<VerifiedStore, OpenVerifiedError> {
+        let user = rustix::process::geteuid().as_raw();
+        let last_seen = LastSeenFile::open(state, path, Duration::from_secs(60)).expect("a place to remember");
+        let memory = StoreMemory { last_seen: Some(last_seen), first_use: FirstUse::Refuse, user };
+        VerifiedStore::open(path, memory, Duration::from_secs(60))
+    }
+
+    #[test]
+    fn a_store_that_is_made_needs_no_trust_and_one_that_is_found_does() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let path = temp.path().join("store");
+        open_in_ci(&temp.path().join("state"), &path).expect("it has no past");
+        open_in_ci(&temp.path().join("state"), &path).expect("it is known, though nothing was chained");
+        let refused = open_in_ci(&temp.path().join("another state"), &path).expect_err("never seen there");
+        assert_eq!((refused.exit(), refused.hint().as_deref()), (Exit::EvidenceBroken, Some(FirstUse::ADVICE)));
+        std::fs::remove_dir_all(&path).expect("removed");
+        let gone = open_in_ci(&temp.path().join("state"), &path).expect_err("it was there");
+        assert_eq!(gone.exit(), Exit::EvidenceBroken);
+        assert!(matches!(gone, OpenVerifiedError::Gone { .. }) && !path.exists(), "{gone}");
+    }
+
+    #[test]
+    fn what_lost_its_identity_is_found_and_not_made() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let path = temp.path().join("store");
+        let digest = Digest::of(b"an object of somebody's");
+        for folder in ["objects", "started", "staging"] {
+            std::fs::create_dir_all(path.join(folder)).expect("made");
+        }
+        open_in_ci(&temp.path().join("state"), &path).expect("empty folders are what a crash leaves of the making");
+        std::fs::remove_file(path.join("store.json")).expect("removed");
+        std::fs::write(path.join("objects").join(digest.to_string()), b"").expect("written");
+        let refused = open_in_ci(&temp.path().join("another state"), &path).expect_err("it has a past");
+        assert_eq!(refused.hint().as_deref(), Some(FirstUse::ADVICE), "{refused}");
+    }
+
+    #[test]
+    fn of_many_who_open_a_new_store_at_once_one_made_it() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let path = temp.path().join("store");
+        let user = rustix::process::geteuid().as_raw();
+        let open = || StoreWriter::open(&path, user, Duration::from_secs(60)).expect("a store").origin();
+        let origins: Vec<_> = std::thread::scope(|scope| {
+            let openers: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            openers.into_iter().map(|opener| opener.join().expect("it opens")).collect()
+        });
+        assert_eq!(origins.iter().filter(|origin| **origin == Origin::Made).count(), 1, "{origins:?}");
     }
 
     fn announce(store: &VerifiedStore, shards: &[Digest]) -> Digest {

@@ -3,10 +3,12 @@
 //! Sleeping costs nothing and a guest that polls the clock in a loop makes progress, because every reading moves it on. There
 //! is nothing of the host's clock here, and no call ever waits.
 
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
+use jiff::civil::{Date, date};
 
 use super::fault::HostFault;
+
+/// When the guest's wall clock begins to count.
+const EPOCH: Date = date(1970, 1, 1);
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -39,9 +41,10 @@ pub(super) struct VirtualClock {
 }
 
 impl VirtualClock {
-    /// Starts at midnight UTC of `date`; a date before 1970, which WASI cannot say, starts in 1970.
-    pub(super) fn starting_at(date: Date) -> Self {
-        let seconds = date.to_zoned(TimeZone::UTC).map_or(0, |midnight| midnight.timestamp().as_second());
+    /// Starts at midnight UTC of `day`; a day before 1970, which WASI cannot say, starts in 1970.
+    pub(super) fn starting_at(day: Date) -> Self {
+        // Days are counted by the calendar, which has an answer for each of them; a timestamp ends before 9999-12-31.
+        let seconds = day.duration_since(EPOCH).as_secs();
         Self { start_seconds: u64::try_from(seconds).unwrap_or(0), elapsed_nanoseconds: 0 }
     }
 
@@ -102,7 +105,7 @@ mod tests {
     use super::*;
 
     fn clock() -> VirtualClock {
-        VirtualClock::starting_at(jiff::civil::date(2026, 11, 16))
+        VirtualClock::starting_at(date(2026, 11, 16))
     }
 
     #[test]
@@ -133,7 +136,19 @@ mod tests {
 
     #[test]
     fn a_date_before_1970_starts_in_1970() {
-        let clock = VirtualClock::starting_at(jiff::civil::date(1969, 7, 20));
-        assert_eq!(clock.start(), WallTime { seconds: 0, nanoseconds: 0 });
+        for day in [date(1969, 7, 20), date(0, 1, 1), Date::MIN] {
+            let clock = VirtualClock::starting_at(day);
+            assert_eq!(clock.start(), WallTime { seconds: 0, nanoseconds: 0 }, "{day}");
+        }
+    }
+
+    #[test]
+    fn the_last_day_of_the_calendar_starts_where_it_does_and_has_its_whole_day() {
+        for (day, seconds) in [(date(9999, 12, 30), 253_402_128_000), (Date::MAX, 253_402_214_400)] {
+            let mut clock = VirtualClock::starting_at(day);
+            assert_eq!(clock.start(), WallTime { seconds, nanoseconds: 0 }, "{day}");
+            clock.wait([clock.after(DAY_NANOSECONDS - TICK_NANOSECONDS)].into_iter()).expect("a day may pass");
+            assert_eq!(clock.wall(), Ok(WallTime { seconds: seconds + 86_400, nanoseconds: 0 }), "{day}");
+        }
     }
 }

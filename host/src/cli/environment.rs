@@ -9,9 +9,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use jiff::Timestamp;
+use jiff::SignedDuration;
 use terminal_size::{Width, terminal_size_of};
 
 use eval_model::advice::Advice;
@@ -25,7 +25,13 @@ use crate::output::Style;
 
 /// The current time. A record's order never depends on it.
 pub(super) fn now() -> Result<UtcMillis, EnvironmentError> {
-    UtcMillis::new(Timestamp::now()).map_err(EnvironmentError::Clock)
+    moment(SystemTime::now()).map_err(EnvironmentError::Clock)
+}
+
+/// What a clock shows, which may be set to anything.
+fn moment(clock: SystemTime) -> Result<UtcMillis, UtcMillisError> {
+    let elapsed = SignedDuration::system_until(SystemTime::UNIX_EPOCH, clock).map_err(|_| UtcMillisError::Range)?;
+    UtcMillis::since_1970(elapsed)
 }
 
 /// Whether this runs in continuous integration, where nobody is there to be asked.
@@ -168,4 +174,25 @@ pub(super) fn toolchain() -> Option<Toolchain> {
     let variables = env::vars_os().map(|(name, _)| name);
     let cleared_variables = variables.filter(|name| name.to_str().is_some_and(changes_a_build)).collect();
     Some(Toolchain { cargo, cargo_home, cleared_variables })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_to_anything_gives_a_moment_or_an_error_and_never_a_panic() {
+        let year_10_000 = Duration::from_secs(253_402_300_800);
+        let shown = |clock: Option<SystemTime>| moment(clock.expect("a clock can show it")).map(|at| at.to_string());
+        let millisecond = Duration::from_millis(1);
+        let last = SystemTime::UNIX_EPOCH.checked_add(year_10_000 - millisecond);
+        assert_eq!(shown(last), Ok("9999-12-31T23:59:59.999Z".to_owned()));
+        assert_eq!(shown(SystemTime::UNIX_EPOCH.checked_add(year_10_000)), Err(UtcMillisError::Range));
+        let year_0 = Duration::from_secs(62_167_219_200);
+        assert_eq!(shown(SystemTime::UNIX_EPOCH.checked_sub(year_0)), Ok("0000-01-01T00:00:00.000Z".to_owned()));
+        assert_eq!(shown(SystemTime::UNIX_EPOCH.checked_sub(year_0 + millisecond)), Err(UtcMillisError::Range));
+        let farthest = Duration::from_secs(i64::MAX.unsigned_abs());
+        assert_eq!(shown(SystemTime::UNIX_EPOCH.checked_add(farthest)), Err(UtcMillisError::Range));
+        assert_eq!(shown(SystemTime::UNIX_EPOCH.checked_sub(farthest)), Err(UtcMillisError::Range));
+    }
 }

@@ -10,7 +10,7 @@ use eval_evidence::anchor::{KeyError, OpenCheckpointError};
 use eval_evidence::bundle::{ExportError, OpenBundleError};
 use eval_evidence::files::FileProblem;
 use eval_evidence::store::{FinishError, OpenStoreError};
-use eval_evidence::verify::{LastSeenError, State, VerifyError};
+use eval_evidence::verify::{FirstUse, LastSeenError, State, VerifyError};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::TaskClassName;
 use eval_sandbox::LoadRubricError;
@@ -101,6 +101,8 @@ pub(super) enum EvidenceError {
     FinishStore { path: PathBuf, source: Box<FinishError> },
     #[error("the evidence in `{}` is {state}", path.display())]
     NotOk { path: PathBuf, state: State },
+    #[error("eval-host has not seen the store `{}` on this machine before, and in CI believes none on sight", path.display())]
+    NeverSeen { path: PathBuf },
     #[error("the store has no record `{}`", path.display())]
     NoSuchRecord { path: PathBuf },
     #[error("the evidence has no record of `{task_class}`")]
@@ -129,6 +131,7 @@ impl Advice for EvidenceError {
             | Self::VerifyStore { .. }
             | Self::FinishStore { .. }
             | Self::NotOk { .. }
+            | Self::NeverSeen { .. }
             | Self::Bundle { .. }
             | Self::VerifyBundle { .. }
             | Self::RecordChanged { .. }
@@ -143,7 +146,11 @@ impl Advice for EvidenceError {
             Self::Store { state: State::Tampered, .. } => {
                 "this machine saw the store before, or its files say that it is one: restore it, or name another with --out"
             }
+            Self::Store { source: OpenStoreError::Missing { .. }, .. } => {
+                "name the store with --out; `eval-host run` makes one where there was none"
+            }
             Self::Store { .. } => "name the store with --out",
+            Self::NeverSeen { .. } => FirstUse::ADVICE,
             Self::VerifyStore { source, .. } => return source.hint(),
             Self::LastSeen(_) => "name a writable folder with XDG_STATE_HOME",
             Self::NotOk { .. } => "`eval-host verify` says what is wrong",
@@ -266,7 +273,7 @@ mod tests {
         assert_eq!(
             failure.rendered(),
             "error: the store `evidence` is UNVERIFIABLE\n  caused by: there is no store at `evidence`\n\
-             hint: name the store with --out"
+             hint: name the store with --out; `eval-host run` makes one where there was none"
         );
     }
 

@@ -24,7 +24,7 @@ use eval_model::ids::TaskClassName;
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct TrustArgs {
-    /// Believe a store that was never seen on this machine; in CI this must be said.
+    /// Believe a store that was never seen on this machine; in CI this must be said of a store that exists.
     #[arg(long)]
     trust_on_first_use: bool,
 }
@@ -52,6 +52,13 @@ pub(super) fn open_reader(places: &Places, memory: &StoreMemory) -> Result<Store
     })
 }
 
+/// Says what to do where a store is not believed only because it was never seen.
+pub(super) fn advise_on_first_use(printer: &mut Printer, verification: &Verification) {
+    if verification.lacks_only_trust() {
+        printer.tell(&format!("hint: {}", FirstUse::ADVICE));
+    }
+}
+
 /// Walks the store, and tells how far it is.
 pub(super) fn verify_all(
     places: &Places,
@@ -73,6 +80,12 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens a store in whatever state it is.
     pub(super) fn any(places: &Places, trust: TrustArgs) -> Result<Self, Failure> {
+        let opened = Self::silently(places, trust)?;
+        advise_on_first_use(&mut Printer::stdio(), &opened.verification);
+        Ok(opened)
+    }
+
+    fn silently(places: &Places, trust: TrustArgs) -> Result<Self, Failure> {
         let memory = memory_of(places, trust)?;
         let store = open_reader(places, &memory)?;
         let verification = verify_all(places, &store, &memory, &mut |_, _| {})?;
@@ -119,9 +132,12 @@ impl Opened {
 
     /// Opens a store whose evidence holds.
     pub(super) fn sound(places: &Places, trust: TrustArgs) -> Result<Self, Failure> {
-        let opened = Self::any(places, trust)?;
+        let opened = Self::silently(places, trust)?;
         match opened.verification.state() {
             State::Ok => Ok(opened),
+            _ if opened.verification.lacks_only_trust() => {
+                Err(EvidenceError::NeverSeen { path: places.out.clone() }.into())
+            }
             state => Err(EvidenceError::NotOk { path: places.out.clone(), state }.into()),
         }
     }

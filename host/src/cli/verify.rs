@@ -8,7 +8,7 @@ use clap::Args;
 use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
 use super::error::{ArgumentError, EvidenceError};
-use super::evidence::{TrustArgs, exit_of, memory_of, open_reader, require_class, verify_all};
+use super::evidence::{TrustArgs, advise_on_first_use, exit_of, memory_of, open_reader, require_class, verify_all};
 use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places, environment};
@@ -24,7 +24,7 @@ use eval_evidence::verify::{
 };
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
-use eval_model::utc::UtcMillis;
+use eval_model::utc::{UtcMillis, UtcMillisError};
 use eval_sandbox::WASMTIME_VERSION;
 
 #[derive(Debug, Args)]
@@ -55,6 +55,9 @@ pub(super) struct VerifyArgs {
     places: Places,
 }
 
+/// How long a day is, as in `2026-11-16`: what is longer says more than a day.
+const DAY_LENGTH: usize = 10;
+
 /// A day or a moment in UTC.
 #[derive(Debug, Clone, Copy)]
 struct Since(UtcMillis);
@@ -63,13 +66,12 @@ impl std::str::FromStr for Since {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let day = text.parse::<jiff::civil::Date>().ok();
-        let midnight = day.and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC).ok()).map(|zoned| zoned.timestamp());
-        let timestamp = match midnight {
-            Some(timestamp) if text.len() == 10 => timestamp,
-            _ => text.parse().map_err(|_| "say it like `2026-11-16` or `2026-11-16T09:30:00Z`".to_owned())?,
-        };
-        UtcMillis::new(timestamp).map(Self).map_err(|error| error.to_string())
+        let day = text.parse().ok().filter(|_| text.len() == DAY_LENGTH);
+        let moment = day.map_or_else(|| UtcMillis::in_any_spelling(text), UtcMillis::midnight);
+        moment.map(Self).map_err(|error| match error {
+            UtcMillisError::Spelling { .. } => "say it like `2026-11-16` or `2026-11-16T09:30:00Z`".to_owned(),
+            UtcMillisError::Range => "it must be in the years 0 to 9999".to_owned(),
+        })
     }
 }
 
@@ -146,6 +148,7 @@ fn finish(
         printer.tell(&told(replayed));
     }
     printer.tell(state.as_str());
+    advise_on_first_use(&mut printer, verification);
     printer.data(&Line::Verification(line));
     let exit = printer.finish(exit_of(state))?;
     Ok(Finished { exit, is_sound })

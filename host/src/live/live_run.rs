@@ -257,7 +257,7 @@ impl<'a> LiveRun<'a> {
             input_digest: case.input_digest,
             store_id: recorder.store_id,
             started_marker: recorder.started_marker,
-            recorded_at: (self.parts.clock)().timestamp(),
+            recorded_at: (self.parts.clock)(),
             output: &answer.output,
             meter: answer.meter,
         };

@@ -16,7 +16,7 @@ mod steps;
 
 pub(crate) use fused_writer::FusedWriter;
 pub(crate) use json_lines::JsonLines;
-pub(crate) use junit::junit;
+pub(crate) use junit::{JunitRecord, JunitRun, junit};
 pub(crate) use markdown::markdown;
 pub(crate) use people::{People, Style, counted};
 pub(crate) use steps::Steps;

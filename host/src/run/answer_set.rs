@@ -17,6 +17,7 @@ use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
 use eval_model::money::is_possible_cost;
 use eval_model::outcome::OutcomeClass;
+use eval_model::utc::UtcMillis;
 
 use super::cases::{AnswerSource, CasesDone, Run};
 use super::error::RunError;
@@ -98,7 +99,8 @@ pub(crate) struct WriteAnswerSetError {
 /// An answer set that was written, and what came of its cases.
 #[derive(Debug)]
 pub(crate) struct WrittenAnswerSet {
-    done: CasesDone,
+    pub(crate) done: CasesDone,
+    pub(crate) started_at: UtcMillis,
 }
 
 impl Run<'_> {
@@ -122,7 +124,7 @@ impl Run<'_> {
         })?;
         let path = writer.finish().map_err(not_written)?.display().to_string();
         emit(&Event::AnswerSetWritten { path: &path });
-        Ok(WrittenAnswerSet { done })
+        Ok(WrittenAnswerSet { done, started_at: self.description.started_at })
     }
 }
 

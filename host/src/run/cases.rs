@@ -31,7 +31,9 @@ use crate::description::RunDescription;
 use crate::live::live_run::{LiveRun, LiveRunError};
 
 /// Days after which a case should be looked at again.
-const STALE_AFTER_DAYS: i32 = 90;
+const STALE_AFTER_DAYS: i64 = 90;
+
+const HOURS_PER_DAY: i64 = 24;
 
 /// Where the cassettes of a run lie.
 #[derive(Debug)]
@@ -324,7 +326,7 @@ fn check_cassette(cassette: Cassette, pin: Option<Digest>, strict: bool, case: &
 
 fn validation_reminder(case: &LoadedCase, today: Date) -> Option<String> {
     let since = case.file.last_validated_at;
-    let days = since.until(today).map_or(0, |span| span.get_days());
+    let days = since.duration_until(today).as_hours() / HOURS_PER_DAY;
     (days > STALE_AFTER_DAYS).then(|| {
         format!("{}: last validated {days} days ago, on {since}: check that it still holds", case.file.case.case_id)
     })

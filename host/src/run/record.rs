@@ -35,6 +35,8 @@ pub(crate) struct LiveFacts<'a> {
 pub(crate) struct Committed {
     pub(crate) report: BenchRunReport,
     pub(crate) receipt: Receipt,
+    /// As the record has it.
+    pub(crate) started_at: UtcMillis,
 }
 
 impl Run<'_> {
@@ -78,7 +80,7 @@ impl Run<'_> {
             chain_begins: receipt.link.position.seq == 1,
         }));
         store.remember(&receipt).map_err(RunError::Remember)?;
-        Ok(Committed { report, receipt })
+        Ok(Committed { report, receipt, started_at: self.description.started_at })
     }
 
     fn record(

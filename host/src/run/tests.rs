@@ -171,7 +171,7 @@ fn a_run_goes_from_its_cases_to_its_record_in_order_whatever_the_threads_do() {
     let expected = ["3 cases", "001-greets scored", "002-leaves-alone scored", "003-either-way scored", "mean 1"];
     for (seq, threads) in [(1, 1), (2, 3)] {
         let (result, told) = desk.replay(threads, false);
-        let Committed { report, receipt } = result.expect("a record");
+        let Committed { report, receipt, .. } = result.expect("a record");
         assert_eq!(told, [&expected[..], &[&format!("record {seq}")]].concat());
         assert_eq!((exit_of(&report), receipt.link.position.seq), (Exit::Ok, seq));
     }

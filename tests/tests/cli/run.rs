@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
 use std::process::Stdio;
 
 use eval_host_tests::{Ended, FIXTURE, Workbench, guests};
@@ -195,16 +196,48 @@ fn a_stdout_that_cannot_be_written_loses_no_record() {
     assert_eq!(fs::read_dir(workbench.path().join(".codegenie/eval/runs")).expect("runs").count(), 1);
 }
 
+/// Gives a case's both dates.
+fn date_case(case_file: &Path, added_at: &str, last_validated_at: &str) {
+    let text = fs::read_to_string(case_file).expect("case.toml");
+    let dated = |line: &str| match line.split_once(" = ") {
+        Some(("added_at", _)) => format!("added_at = \"{added_at}\"\n"),
+        Some(("last_validated_at", _)) => format!("last_validated_at = \"{last_validated_at}\"\n"),
+        _ => format!("{line}\n"),
+    };
+    fs::write(case_file, text.lines().map(dated).collect::<String>()).expect("case.toml");
+}
+
+#[test]
+fn cases_at_the_ends_of_the_calendar_run_and_replay() {
+    let workbench = workbench();
+    let file = workbench.path().join(FIRST_CASE).join("case.toml");
+    for (added_at, last_validated_at) in [
+        ("9999-12-31", "9999-12-31"),
+        ("9999-12-30", "9999-12-31"),
+        ("-009999-01-01", "9999-12-31"),
+        ("-009999-01-01", "-009999-01-01"),
+        ("0000-01-01", "0000-01-01"),
+    ] {
+        date_case(&file, added_at, last_validated_at);
+        let ended = run(&workbench).expect_code(0);
+        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+        let reminder = format!(" days ago, on {last_validated_at}: check that it still holds");
+        assert_eq!(ended.stderr.contains(&reminder), last_validated_at != "9999-12-31", "{}", ended.stderr);
+    }
+    let _verified = workbench.eval(["verify", "--replay", "--since=9999-12-31"]).run().expect_code(0);
+    let _verified = workbench.eval(["verify", "--replay", "--since=0000-01-01T00:00:00Z"]).run().expect_code(0);
+    let far = workbench.eval(["verify", "--since=-000001-12-31T00:00:00Z"]).run().expect_code(2);
+    assert!(far.stderr.contains("it must be in the years 0 to 9999"), "{}", far.stderr);
+    date_case(&file, "10000-01-01", "10000-01-01");
+    let ended = run(&workbench).expect_code(1);
+    assert!(ended.stderr.contains("`added_at`"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+}
+
 #[test]
 fn a_case_that_nobody_validated_for_long_is_a_reminder_and_no_part_of_the_report() {
     let workbench = workbench();
-    let file = workbench.path().join(FIRST_CASE).join("case.toml");
-    let text = fs::read_to_string(&file).expect("case.toml");
-    let dated = |line: &str| match line.split_once(" = ") {
-        Some((key @ ("added_at" | "last_validated_at"), _)) => format!("{key} = \"2020-02-03\"\n"),
-        _ => format!("{line}\n"),
-    };
-    fs::write(&file, text.lines().map(dated).collect::<String>()).expect("case.toml");
+    date_case(&workbench.path().join(FIRST_CASE).join("case.toml"), "2020-02-03", "2020-02-03");
     let ended = run(&workbench).expect_code(0);
     assert!(ended.stderr.contains("warning: 001-greets: last validated "), "{}", ended.stderr);
     assert!(ended.stderr.contains(" days ago, on 2020-02-03: check that it still holds"), "{}", ended.stderr);

@@ -73,6 +73,116 @@ fn in_ci_the_first_use_must_be_said() {
     let _ended = verify(&[]).expect_code(0);
 }
 
+const FIRST_USE: &str = "hint: if you know where the store comes from, say `eval-host verify --trust-on-first-use` once, and keep \
+                         the state directory ($XDG_STATE_HOME/eval-host, or else ~/.local/state/eval-host) between jobs\n";
+const INVESTIGATE: &str = "keep the store unchanged";
+
+#[test]
+fn in_ci_a_store_that_the_run_makes_needs_no_trust() {
+    let workbench = workbench();
+    let run = || workbench.eval(["run", "--task-class=fixture", "--cases=001*"]).env("CI", "true").run();
+    let first = run().expect_code(0);
+    assert!(!first.stderr.contains("note: ") && !first.stderr.contains("hint: "), "{}", first.stderr);
+    let _known = run().expect_code(0);
+    let _known = workbench.eval(["verify"]).env("CI", "true").run().expect_code(0);
+}
+
+#[test]
+fn in_ci_a_store_that_a_failed_run_made_is_known_to_the_next() {
+    let workbench = workbench();
+    let run = |cases: &str| workbench.eval(["run", "--task-class=fixture", cases]).env("CI", "true").run();
+    let case = workbench.fixture().join("cases/001-greets/case.toml");
+    let text = fs::read(&case).expect("case.toml");
+    fs::write(&case, "").expect("broken");
+    let _failed = run("--cases=001*").expect_code(1);
+    assert!(workbench.path().join(".codegenie/eval/store.json").exists(), "the store was made before the run failed");
+    fs::write(&case, text).expect("mended");
+    let _known = run("--cases=001*").expect_code(0);
+}
+
+#[test]
+fn in_ci_a_merge_may_make_its_store() {
+    let workbench = workbench();
+    let answer_sets = ["1/2", "2/2"].map(|shard| {
+        let run = workbench.eval(["run", "--task-class=fixture", "--shard", shard]).env("CI", "true").run();
+        run.expect_code(0).line("answer_set")["path"].as_str().expect("a path").to_owned()
+    });
+    let merge = || workbench.eval(["merge", &answer_sets[0], &answer_sets[1]]).env("CI", "true").run();
+    let _made = merge().expect_code(0);
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    let refused = merge().expect_code(6);
+    assert!(refused.stderr.ends_with(FIRST_USE) && !refused.stderr.contains(INVESTIGATE), "{}", refused.stderr);
+}
+
+#[test]
+fn in_ci_every_command_says_what_to_do_about_a_store_that_was_never_seen() {
+    let workbench = workbench();
+    let record = run(&workbench, "001*");
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    let name = record.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    let _key = workbench.eval(["keygen", "--name=k", "--key=key"]).run().expect_code(0);
+    let commands: [&[&str]; 7] = [
+        &["run", "--task-class=fixture", "--cases=001*"],
+        &["verify"],
+        &["log"],
+        &["show", name],
+        &["export", name],
+        &["anchor", "--key=key"],
+        &["promote-verdict", "--task-class=fixture", "--target-tier=silver"],
+    ];
+    for command in commands {
+        let ended = workbench.eval([]).args(command).env("CI", "true").run().expect_code(6);
+        assert_eq!(ended.stderr.matches(FIRST_USE).count(), 1, "{command:?}: {}", ended.stderr);
+        assert!(!ended.stderr.contains(INVESTIGATE), "{command:?}: {}", ended.stderr);
+        assert!(!ended.stderr.contains("`eval-host verify` says"), "{command:?}: {}", ended.stderr);
+    }
+    let _advised = workbench.eval(["verify", "--trust-on-first-use"]).env("CI", "true").run().expect_code(0);
+    for command in commands.into_iter().filter(|command| command[0] != "promote-verdict") {
+        let _known = workbench.eval([]).args(command).env("CI", "true").run().expect_code(0);
+    }
+}
+
+#[test]
+fn in_ci_a_store_that_does_not_exist_is_a_matter_of_its_name() {
+    let workbench = workbench();
+    let commands: [&[&str]; 4] = [&["verify"], &["log"], &["show", "x.json"], &["export", "x.json"]];
+    for command in commands {
+        let ended = workbench.eval([]).args(command).env("CI", "true").run().expect_code(6);
+        let hint = "hint: name the store with --out; `eval-host run` makes one where there was none\n";
+        assert!(ended.stderr.ends_with(hint), "{command:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_store_that_was_seen_and_is_gone_is_not_made_anew() {
+    for ci in ["", "true"] {
+        let workbench = workbench();
+        run(&workbench, "001*");
+        fs::remove_dir_all(workbench.path().join(".codegenie")).expect("removed");
+        let again = workbench.eval(["run", "--task-class=fixture", "--cases=001*"]).env("CI", ci).run().expect_code(6);
+        assert!(
+            again.stderr.contains("is TAMPERED: the store is gone, and eval-host saw one there"),
+            "{}",
+            again.stderr
+        );
+        assert!(again.stderr.ends_with("hint: restore it, or start another with --out\n"), "{}", again.stderr);
+        assert!(!workbench.path().join(".codegenie").exists(), "nothing hides that it is gone");
+        let elsewhere = ["run", "--task-class=fixture", "--cases=001*", "--out=elsewhere"];
+        let _another = workbench.eval(elsewhere).env("CI", ci).run().expect_code(0);
+    }
+}
+
+#[test]
+fn only_a_store_that_was_meddled_with_is_kept_for_an_investigation() {
+    let workbench = workbench();
+    run(&workbench, "001*");
+    fs::remove_file(run(&workbench, "001*")).expect("removed");
+    let refused =
+        workbench.eval(["run", "--task-class=fixture", "--cases=001*"]).env("CI", "true").run().expect_code(6);
+    let hint = "hint: keep the store unchanged for the investigation, and start another with --out\n";
+    assert!(refused.stderr.ends_with(hint), "{}", refused.stderr);
+}
+
 #[test]
 fn what_a_crash_left_is_finished_by_verify_and_said() {
     let workbench = workbench();

@@ -117,7 +117,9 @@ fn the_junit_file_is_read_by_an_independent_parser() {
     fs::write(desk.path().join("cases"), desk.cases(4).join("\n")).expect("the cases");
     let summary = desk.path().join("summary.md");
     let run = desk.live(4, ["--junit", "junit.xml", "--max-cost-usd", "1.00", "-j", "1"]);
-    let _ = run.env("GITHUB_STEP_SUMMARY", &summary).run().expect_code(2);
+    let ended = run.env("GITHUB_STEP_SUMMARY", &summary).run().expect_code(2);
+    let record: serde_json::Value =
+        serde_json::from_slice(&fs::read(ended.record_path(desk.path())).expect("a record")).expect("JSON");
     const READ: &str = r"
 import json, sys
 from junitparser import JUnitXml
@@ -125,7 +127,9 @@ def kind(case):
     return [type(result).__name__ for result in case.result]
 xml = JUnitXml.fromfile(sys.argv[1])
 cases = [(case.name, kind(case), '\\u{1b}' in (case.system_err or '')) for suite in xml for case in suite]
-print(json.dumps([xml.tests, xml.failures, xml.errors, xml.skipped, cases]))
+suite, = xml
+properties = {property.name: property.value for property in suite.properties()}
+print(json.dumps([xml.tests, xml.failures, xml.errors, cases, suite.tests, suite.failures, suite.errors, suite.skipped, suite.timestamp, properties]))
 ";
     let output =
         Command::new(python_with("junitparser")).args(["-c", READ]).arg(desk.path().join("junit.xml")).output();
@@ -139,13 +143,18 @@ print(json.dumps([xml.tests, xml.failures, xml.errors, xml.skipped, cases]))
             4,
             2,
             1,
-            1,
             [
                 [names[0], ["Error"], true],
                 [names[1], ["Failure"], true],
                 [names[2], ["Failure"], true],
                 [names[3], ["Skipped"], false],
-            ]
+            ],
+            4,
+            2,
+            1,
+            1,
+            record["started_at"],
+            { "run_id": record["run_id"], "record": ended.line("record")["path"], "seq": "1" },
         ])
     );
     let summary = fs::read_to_string(summary).expect("a summary");

@@ -148,7 +148,7 @@ fn cassette(sut: &SutName, input_digest: Digest, output: &str) -> Vec<u8> {
         input_digest,
         store_id: StoreId::from_bytes([9; 16]),
         started_marker: Digest::of(b"a marker"),
-        recorded_at: "2026-11-16T00:00:00Z".parse().expect("a time"),
+        recorded_at: "2026-11-16T00:00:00.000Z".parse().expect("a time"),
         output: &Ok(output.to_owned()),
         meter: METER,
     };

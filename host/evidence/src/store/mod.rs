@@ -30,7 +30,7 @@ mod writer;
 pub use finish::{DraftEnd, FinishError, FinishedDraft};
 pub use incoming::{IncomingObjects, KeepObjectError};
 pub use objects::{MOST_OBJECT_BYTES, ReadObjectError};
-pub use open::{IDENTITY, IdentityError, OpenStoreError, encode_identity, parse_identity};
+pub use open::{IDENTITY, IdentityError, OpenStoreError, Origin, encode_identity, parse_identity};
 pub use reader::{Evidence, Seen, Snapshot, StoreReader, scan};
 pub use started::{AnnounceError, ReadMarkerError, Started};
 pub use writer::{AppendError, NotCommitted, Receipt, StoreWriter};

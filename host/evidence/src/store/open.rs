@@ -187,33 +187,46 @@ pub fn encode_identity(store_id: StoreId) -> Vec<u8> {
     json::line(&Identity { schema_version: IDENTITY_VERSION, store_id })
 }
 
-/// Makes sure that a store has an identity, which is drawn now if the store is new.
-pub(super) fn identify(root: &Dir, patience: Duration) -> Result<(), OpenStoreError> {
+/// Whether a store was there when it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It was made by being opened, so that it has no past that anybody could doubt.
+    Made,
+    Found,
+}
+
+/// Makes sure that a store has an identity, which is drawn now if the store is new. Of many who open it at once, one made it.
+pub(super) fn identify(root: &Dir, patience: Duration) -> Result<Origin, OpenStoreError> {
     if read_identity(root)?.is_some() {
-        return Ok(());
+        return Ok(Origin::Found);
     }
     let _lock = root.lock(Share::Nobody, patience)?;
     match read_identity(root)? {
-        Some(_) => Ok(()),
+        Some(_) => Ok(Origin::Found),
         None => begin(root),
     }
 }
 
-/// Lays out a new store. Its identity comes last, so that a store which has one is complete.
-fn begin(root: &Dir) -> Result<(), OpenStoreError> {
+/// Lays out a new store. Its identity comes last, so that a store which has one is complete. What lay there already is a past,
+/// whoever took the identity away.
+fn begin(root: &Dir) -> Result<Origin, OpenStoreError> {
     let runs = root.child_or_new(RUNS)?;
     if !runs.names()?.is_empty() {
         return Err(OpenStoreError::NoIdentity { path: root.path().to_owned() });
     }
+    let mut origin = Origin::Made;
     for area in [OBJECTS, STARTED, STAGING] {
-        root.child_or_new(area)?;
+        if !root.child_or_new(area)?.names()?.is_empty() {
+            origin = Origin::Found;
+        }
     }
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(OpenStoreError::Random)?;
     root.write_draft(IDENTITY_DRAFT, &encode_identity(StoreId::from_bytes(id)))?;
     root.rename_new(IDENTITY_DRAFT, root, IDENTITY)?;
     // The directories above the store may be as new as it is, and a crash must not take them away from under its records.
-    Ok(root.sync_filesystem()?)
+    root.sync_filesystem()?;
+    Ok(origin)
 }
 
 #[cfg(test)]

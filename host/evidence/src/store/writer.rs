@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::incoming::{IncomingObjects, KeepObjectError};
 use super::objects::ReadObjectError;
-use super::open::{self, OpenStoreError};
+use super::open::{self, OpenStoreError, Origin};
 use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, StoreReader, scan};
 use super::started::{self, AnnounceError};
 use crate::anchor::{NoteError, NoteSigner, RecordNote};
@@ -33,6 +33,7 @@ pub struct StoreWriter {
     started: Dir,
     reader: StoreReader,
     patience: Duration,
+    origin: Origin,
 }
 
 /// Proof that a record is committed.
@@ -135,14 +136,14 @@ impl StoreWriter {
     fn from_root(root: Dir, user: u32, patience: Duration) -> Result<Self, OpenStoreError> {
         open::check_private(&root, user)?;
         open::check_local(&root)?;
-        open::identify(&root, patience)?;
+        let origin = open::identify(&root, patience)?;
         let reader = StoreReader::from_root(root, patience)?;
         let staging = reader.root().child_or_new(open::STAGING)?;
         let started = reader.root().child_or_new(open::STARTED)?;
         for area in [reader.runs(), reader.objects(), &staging, &started] {
             open::check_private(area, user)?;
         }
-        Ok(Self { staging, started, reader, patience })
+        Ok(Self { staging, started, reader, patience, origin })
     }
 
     /// Locks the store for itself.
@@ -154,6 +155,11 @@ impl StoreWriter {
 
     pub fn reader(&self) -> &StoreReader {
         &self.reader
+    }
+
+    /// Whether this writer made the store.
+    pub fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// Begins to take in the objects of a run.

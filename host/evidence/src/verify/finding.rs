@@ -216,6 +216,11 @@ impl Finding {
     pub fn state(&self) -> State {
         self.defect.state()
     }
+
+    /// Whether it says no more than that nobody saw the store before, where a first use must be said.
+    pub fn is_first_use(&self) -> bool {
+        matches!(self.defect, Defect::LastSeen(LastSeenDefect::NeverSeen))
+    }
 }
 
 impl fmt::Display for Finding {

@@ -57,6 +57,13 @@ pub enum FirstUse {
     Refuse,
 }
 
+impl FirstUse {
+    /// What to do where it is refused.
+    pub const ADVICE: &str = "if you know where the store comes from, say `eval-host verify --trust-on-first-use` once, \
+                              and keep the state directory ($XDG_STATE_HOME/eval-host, or else \
+                              ~/.local/state/eval-host) between jobs";
+}
+
 /// How a store differs from what was seen of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LastSeenDefect {

@@ -90,6 +90,11 @@ impl Verification {
         self.findings.iter().map(Finding::state).max().unwrap_or(State::Ok)
     }
 
+    /// Whether all that is wrong is that a first use must be said.
+    pub fn lacks_only_trust(&self) -> bool {
+        !self.findings.is_empty() && self.findings.iter().all(Finding::is_first_use)
+    }
+
     pub fn heads(&self) -> &Heads {
         self.snapshot.heads()
     }

@@ -66,7 +66,7 @@ fn replay(
     if run.description.shard.is_some() {
         let header = AnswerSetHeader::new(run.description.clone(), None);
         let written = run.write_answer_set(&answers, &args.places.out, header, &mut reporters.emit())?;
-        return reporters.answer_set(&written);
+        return reporters.answer_set(&args.task_class, &written);
     }
     let store = open_store(&args.places, args.trust)?;
     emit_notes(&store, &mut reporters.emit());

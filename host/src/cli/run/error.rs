@@ -19,8 +19,8 @@ pub(in crate::cli) enum RunCommandError {
     RecordOfOtherClass { path: PathBuf, found: TaskClassName, wanted: TaskClassName },
     #[error("eval-host cannot listen for signals")]
     Signals(#[source] io::Error),
-    #[error("the record was committed, but `{}` could not be written", path.display())]
-    ReportNotWritten { path: PathBuf, source: io::Error },
+    #[error("{what}, but `{}` could not be written", path.display())]
+    ReportNotWritten { what: &'static str, path: PathBuf, source: io::Error },
     #[error("{what}, but the report of it could not be written to stdout")]
     NotPrinted { what: &'static str, source: io::Error },
 }

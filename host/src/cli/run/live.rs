@@ -66,7 +66,7 @@ pub(super) fn run(
             let (committed, store) = *result;
             reporters.committed(&args.task_class, &committed, &store)
         }
-        LiveOutcome::AnswerSet(written) => reporters.answer_set(&written),
+        LiveOutcome::AnswerSet(written) => reporters.answer_set(&args.task_class, &written),
         LiveOutcome::WasComplete { started_at, record } => {
             environment::tell(&format!(
                 "the run of {started_at} is complete, and its record is committed: nothing is left to do"

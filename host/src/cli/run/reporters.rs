@@ -4,7 +4,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use eval_evidence::store::Evidence as _;
 use eval_evidence::verified::VerifiedStore;
@@ -17,10 +17,14 @@ use super::args::OutputArgs;
 use super::error::RunCommandError;
 use crate::cli::failure::Failure;
 use crate::cli::{Places, environment};
-use crate::output::{JsonLines, People, junit, markdown};
+use crate::output::{JsonLines, JunitRecord, JunitRun, People, junit, markdown};
 use crate::run::answer_set::WrittenAnswerSet;
 use crate::run::event::{Event, Reporter as _};
 use crate::run::record::{Committed, exit_of};
+
+/// What there is already when a report cannot be written.
+const COMMITTED: &str = "the record was committed";
+const ANSWERED: &str = "the answer set was written";
 
 /// The reporters of one run.
 pub(in crate::cli) struct Reporters {
@@ -55,23 +59,51 @@ impl Reporters {
         committed: &Committed,
         store: &VerifiedStore,
     ) -> Result<Exit, Failure> {
-        let Committed { report, receipt } = committed;
-        let not_written = |path: &Path, source| RunCommandError::ReportNotWritten { path: path.to_owned(), source };
-        if let Some(path) = &self.junit {
-            let xml = junit(task_class, report, &|case| log_of(case, store));
-            fs::write(path, xml).map_err(|error| not_written(path, error))?;
+        let Committed { report, receipt, started_at } = committed;
+        let path = receipt.path.display().to_string();
+        self.write_junit(&JunitRun {
+            task_class,
+            started_at: *started_at,
+            cases: report.cases.iter().collect(),
+            load_errors: &report.load_errors,
+            record: Some(JunitRecord {
+                run_id: report.run_id(task_class),
+                path: &path,
+                seq: receipt.link.position.seq,
+            }),
+            log_of: &|case| log_of(case, store),
+        })?;
+        if let Some(summary) = environment::step_summary() {
+            let text = markdown(task_class, report, &path);
+            let file = OpenOptions::new().append(true).create(true).open(&summary);
+            let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+            written.map_err(|source| RunCommandError::ReportNotWritten { what: COMMITTED, path: summary, source })?;
         }
-        if let Some(path) = environment::step_summary() {
-            let text = markdown(task_class, report, &receipt.path.display().to_string());
-            let file = OpenOptions::new().append(true).create(true).open(&path);
-            file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| not_written(&path, error))?;
-        }
-        self.finish(exit_of(report), "the record was committed")
+        self.finish(exit_of(report), COMMITTED)
     }
 
-    /// The exit code of a shard whose answer set was written.
-    pub(in crate::cli) fn answer_set(self, written: &WrittenAnswerSet) -> Result<Exit, Failure> {
-        self.finish(written.exit(), "the answer set was written")
+    /// The same for a shard, whose answer set was written and nothing chained.
+    pub(in crate::cli) fn answer_set(
+        self,
+        task_class: &TaskClassName,
+        written: &WrittenAnswerSet,
+    ) -> Result<Exit, Failure> {
+        self.write_junit(&JunitRun {
+            task_class,
+            started_at: written.started_at,
+            cases: written.done.finished.iter().map(|case| &case.result).collect(),
+            load_errors: &written.done.load_errors,
+            record: None,
+            log_of: &|_| None,
+        })?;
+        self.finish(written.exit(), ANSWERED)
+    }
+
+    fn write_junit(&self, run: &JunitRun<'_>) -> Result<(), Failure> {
+        let Some(path) = &self.junit else { return Ok(()) };
+        let what = if run.record.is_some() { COMMITTED } else { ANSWERED };
+        let not_written = |source| RunCommandError::ReportNotWritten { what, path: path.clone(), source };
+        fs::write(path, junit(run)).map_err(|error| not_written(error).into())
     }
 
     /// The exit code, unless the lines did not reach whoever reads stdout.
