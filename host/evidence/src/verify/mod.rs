@@ -13,8 +13,10 @@ mod walk;
 
 pub use case::{RestoreCaseError, read_manifest};
 pub use figures::{Contradiction, contradiction};
-pub use finding::{Defect, Finding, State};
+pub use finding::{Defect, ExcerptDefect, Finding, State};
 pub use last_seen::{FirstUse, LastSeenError, LastSeenFile};
 pub use note::Note;
 pub use replay::{Replay, ReplaySettings, replay};
-pub use walk::{Checks, ClassSummary, ObjectScope, Verification, VerifyError, verify_evidence, verify_store};
+pub use walk::{
+    Checks, ClassSummary, ObjectScope, UnfinishedRuns, Verification, VerifyError, verify_evidence, verify_store,
+};

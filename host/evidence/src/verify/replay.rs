@@ -88,6 +88,8 @@ pub struct Replay {
     pub nothing_to_replay: u64,
     /// Cases that used other fuel than recorded, under another version of wasmtime.
     pub other_fuel: u64,
+    /// Records that were not replayed, because a bundle leaves their objects out.
+    pub left_out: u64,
     pub findings: Vec<Finding>,
 }
 
@@ -99,8 +101,12 @@ pub fn replay(
     select: &dyn Fn(&Link) -> bool,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Replay {
-    let links: Vec<&Link> = verification.links.values().filter(|link| select(link)).collect();
-    let mut replayer = Replayer { evidence, settings, prepared: None, replay: Replay::default() };
+    let is_left_out =
+        |link: &&Link| verification.left_out.contains(&(link.position.task_class.clone(), link.position.seq));
+    let selected = verification.links.values().filter(|link| select(link));
+    let (left_out, links): (Vec<&Link>, Vec<&Link>) = selected.partition(is_left_out);
+    let replay = Replay { left_out: left_out.len() as u64, ..Replay::default() };
+    let mut replayer = Replayer { evidence, settings, prepared: None, replay };
     for (index, link) in links.iter().enumerate() {
         progress(index, links.len());
         replayer.replay_record(link);
@@ -253,7 +259,7 @@ fn compare(case: &CaseResult<RecordedScore>, judged: &Judgement) -> Result<CaseR
 
 #[cfg(test)]
 mod tests {
-    use super::super::walk::{ObjectScope, verify_evidence};
+    use super::super::walk::verify_evidence;
     use super::*;
     use crate::record::EvalRunRecord;
     use crate::record::fixture::{Grader, Run};
@@ -327,7 +333,7 @@ mod tests {
             let task_class = "fixture".parse().expect("a task class");
             store.append(&Snapshot::default(), &task_class, &incoming, build).expect("committed");
         }
-        let verification = verify_evidence(store.reader(), ObjectScope::All, &mut |_, _| {}).expect("it can be read");
+        let verification = verify_evidence(store.reader(), &mut |_, _| {}).expect("it can be read");
         assert_eq!(verification.state(), State::Ok, "{:?}", verification.findings);
         let workers = NonZeroUsize::new(2).expect("two");
         let settings = ReplaySettings { loader: &loads, wasmtime_version: version, workers };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::LINES_VERSION;
-use eval_evidence::verify::{ClassSummary, Finding, Replay, State, Verification};
+use eval_evidence::verify::{ClassSummary, Finding, Replay, State, UnfinishedRuns, Verification};
 use eval_model::ids::TaskClassName;
 
 #[derive(Serialize)]
@@ -57,17 +57,19 @@ pub(crate) struct ClassLine<'a> {
     pub(crate) task_class: &'a TaskClassName,
     pub(crate) records: u64,
     pub(super) head: Option<String>,
-    pub(crate) unfinished: u64,
+    pub(crate) unfinished: Option<u64>,
 }
 
 impl<'a> ClassLine<'a> {
     fn new(verification: &Verification, task_class: &'a TaskClassName, summary: &ClassSummary) -> Self {
-        let unfinished = verification.unfinished.iter().filter(|started| started.marker.task_class == *task_class);
         Self {
             task_class,
             records: summary.records,
             head: verification.heads().get(task_class).map(|head| head.hash.to_string()),
-            unfinished: unfinished.count() as u64,
+            unfinished: match verification.unfinished_runs(task_class) {
+                UnfinishedRuns::Known(count) => Some(count),
+                UnfinishedRuns::Unknown => None,
+            },
         }
     }
 }
@@ -78,6 +80,7 @@ pub(super) struct ReplayLine {
     pub(super) replayed: u64,
     pub(super) nothing_to_replay: u64,
     pub(super) other_fuel: u64,
+    pub(super) left_out: u64,
 }
 
 impl From<&Replay> for ReplayLine {
@@ -87,6 +90,7 @@ impl From<&Replay> for ReplayLine {
             replayed: replayed.replayed,
             nothing_to_replay: replayed.nothing_to_replay,
             other_fuel: replayed.other_fuel,
+            left_out: replayed.left_out,
         }
     }
 }

@@ -150,14 +150,15 @@ impl Facts {
             file: Some("runs/a.json"),
             message: "it was there and is gone".to_owned(),
         };
-        let class = ClassLine { task_class: &self.task_class, records: 1, head: Some("a".repeat(64)), unfinished: 1 };
+        let class =
+            ClassLine { task_class: &self.task_class, records: 1, head: Some("a".repeat(64)), unfinished: Some(1) };
         let verification = VerificationLine {
             schema_version: LINES_VERSION,
             state: "TAMPERED",
             findings: vec![finding],
             notes: self.texts.clone(),
             classes: vec![class],
-            replay: Some(ReplayLine { records: 1, replayed: 2, nothing_to_replay: 3, other_fuel: 4 }),
+            replay: Some(ReplayLine { records: 1, replayed: 2, nothing_to_replay: 3, other_fuel: 4, left_out: 5 }),
         };
         vec![
             Line::Verification(verification),

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::{AppendError, Receipt, Snapshot, StoreReader, StoreWriter};
 use crate::record::fixture::Run;
-use crate::verify::{ObjectScope, State, Verification, verify_evidence};
+use crate::verify::{State, Verification, verify_evidence};
 use eval_model::ids::TaskClassName;
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -53,7 +53,7 @@ fn append(path: &Path, name: &str, label: u32) -> Result<Receipt, AppendError> {
 
 fn verified(path: &Path) -> Verification {
     let store = StoreReader::open(path, PATIENCE).expect("it is a store");
-    verify_evidence(&store, ObjectScope::All, &mut |_, _| {}).expect("it can be read")
+    verify_evidence(&store, &mut |_, _| {}).expect("it can be read")
 }
 
 fn state_of(path: &Path) -> (State, Vec<String>) {

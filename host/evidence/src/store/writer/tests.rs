@@ -3,7 +3,7 @@
 use super::*;
 use crate::chain::Heads;
 use crate::record::fixture::Run;
-use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, State, Verification, verify_evidence, verify_store};
+use crate::verify::{Checks, FirstUse, LastSeenFile, State, Verification, verify_evidence, verify_store};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use tempfile::TempDir;
@@ -35,7 +35,7 @@ fn try_append(store: &StoreWriter, known: &Snapshot, name: &str, run: &Run) -> R
 }
 
 fn verified(store: &StoreWriter) -> Verification {
-    verify_evidence(store.reader(), ObjectScope::All, &mut |_, _| {}).expect("it can be read")
+    verify_evidence(store.reader(), &mut |_, _| {}).expect("it can be read")
 }
 
 pub(in crate::store) fn state_of(store: &StoreWriter) -> (State, Vec<String>) {
@@ -140,7 +140,7 @@ fn a_marker_of_a_newer_version_is_unverifiable_and_not_tampered() {
     store.append(&Snapshot::default(), &class("a"), &incoming, build).expect("committed");
     let last_seen = LastSeenFile::open(temp.path(), store.reader().root().path(), PATIENCE).expect("a last-seen head");
     let started = [(class("a"), 1)].into();
-    last_seen.advance(store.reader().id(), verified(&store).heads(), &started).expect("remembered");
+    last_seen.advance(store.reader().id(), verified(&store).heads(), &started, None).expect("remembered");
     let state = || {
         let checks = Checks { last_seen: Some(&last_seen), first_use: FirstUse::Refuse, user: user() };
         let found = verify_store(store.reader(), checks, &mut |_, _| {}).expect("it can be read");
