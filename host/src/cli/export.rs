@@ -52,7 +52,7 @@ fn write(opened: &Opened, link: &Link, path: &Path) -> Result<(), ExportError> {
     }
     let draft = Draft::begin(folder, name, Audience::Owner).map_err(ExportError::Place)?;
     let mut out = BufWriter::new(draft.file());
-    write_bundle(&opened.store, &opened.verification, link, &mut out)?;
+    write_bundle(opened.evidence(), &opened.verification, link, &mut out)?;
     out.flush().map_err(ExportError::Write)?;
     drop(out);
     draft.publish_new().map(drop).map_err(ExportError::Place)

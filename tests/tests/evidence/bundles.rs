@@ -133,6 +133,21 @@ fn every_command_accepts_an_unpacked_bundle_as_a_store() {
 }
 
 #[test]
+fn nothing_is_judged_of_which_the_objects_are_left_out() {
+    let (workbench, _) = with_unpacked();
+    let first = &records(&workbench.path().join("unpacked"))[0];
+    let record = format!("--record={first}");
+    for evidence in [UNPACKED, "record.tar"] {
+        let verdict = ["promote-verdict", "--task-class=fixture", "--target-tier=silver", &record, evidence];
+        let verdict = workbench.eval(verdict).run().expect_code(6);
+        let line = verdict.line("verdict");
+        let is_it = |reason: &Value| reason["code"] == "replay_impossible";
+        assert!(line["reasons"].as_array().expect("reasons").iter().any(is_it), "{line}");
+        assert!(verdict.stderr.contains("its objects are left out of this evidence"), "{}", verdict.stderr);
+    }
+}
+
+#[test]
 fn a_run_continues_an_unpacked_bundle_and_is_held_to_everything() {
     let (workbench, _) = with_unpacked();
     let run = workbench.eval(["run", "--task-class=fixture", "--cases=003*", UNPACKED]).run().expect_code(0);

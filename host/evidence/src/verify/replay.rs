@@ -45,6 +45,8 @@ pub enum ReplayDefect {
     Logs { case_id: CaseId },
     #[error("case `{case_id}` uses {replayed:?} fuel when it is replayed, and the record says {recorded:?}")]
     Fuel { case_id: CaseId, recorded: Option<u64>, replayed: Option<u64> },
+    #[error("case `{case_id}` uses {replayed:?} bytes of memory when it is replayed, and the record says {recorded:?}")]
+    Memory { case_id: CaseId, recorded: Option<u64>, replayed: Option<u64> },
     #[error("case `{case_id}` was not scored, so it cannot have a score")]
     ScoredWithoutOutput { case_id: CaseId },
     #[error("case `{case_id}` cannot be restored")]
@@ -55,6 +57,8 @@ pub enum ReplayDefect {
     },
     #[error("the output of case `{case_id}` is not UTF-8 text")]
     OutputText { case_id: CaseId },
+    #[error("its objects are left out of this evidence, so it cannot be replayed; use the store that they are in")]
+    LeftOut,
     #[error("an object that the replay needs cannot be read")]
     Object(#[source] ReadObjectError),
     #[error("the record's limits exceed the maxima of this eval-host")]
@@ -70,7 +74,7 @@ impl ReplayDefect {
         let missing =
             |error: &ReadObjectError| matches!(error, ReadObjectError::Missing { .. } | ReadObjectError::Io { .. });
         match self {
-            Self::Limits(_) | Self::Rubric(_) | Self::Runner(_) => State::Unverifiable,
+            Self::LeftOut | Self::Limits(_) | Self::Rubric(_) | Self::Runner(_) => State::Unverifiable,
             Self::Object(error) | Self::Case { source: RestoreCaseError::Object(error), .. } if missing(error) => {
                 State::Unverifiable
             }
@@ -86,7 +90,7 @@ pub struct Replay {
     pub replayed: u64,
     /// Cases that ended in a fault of the clock or of the system under test, or were skipped: there is nothing to replay.
     pub nothing_to_replay: u64,
-    /// Cases that used other fuel than recorded, under another version of wasmtime.
+    /// Cases that used other fuel or memory than recorded, under another version of wasmtime.
     pub other_fuel: u64,
     /// Records that were not replayed, because a bundle leaves their objects out.
     pub left_out: u64,
@@ -112,6 +116,20 @@ pub fn replay(
         replayer.replay_record(link);
     }
     replayer.replay
+}
+
+/// Replays one verified record, for somebody who relies on its scores: that its objects are left out is a finding here.
+pub fn replay_record(
+    evidence: &dyn Evidence,
+    verification: &Verification,
+    settings: ReplaySettings<'_>,
+    link: &Link,
+) -> Replay {
+    let mut replay = replay(evidence, verification, settings, &|other| other == link, &mut |_, _| {});
+    if replay.left_out > 0 {
+        replay.findings.push(Finding::at(link, Defect::Replay(ReplayDefect::LeftOut)));
+    }
+    replay
 }
 
 struct Replayer<'a> {
@@ -146,7 +164,7 @@ impl Replayer<'_> {
             match end {
                 CaseReplay::NothingToReplay => self.replay.nothing_to_replay += 1,
                 CaseReplay::Same => self.replay.replayed += 1,
-                CaseReplay::Differs(ReplayDefect::Fuel { .. }) if !same_version => {
+                CaseReplay::Differs(ReplayDefect::Fuel { .. } | ReplayDefect::Memory { .. }) if !same_version => {
                     self.replay.replayed += 1;
                     self.replay.other_fuel += 1;
                 }
@@ -254,6 +272,10 @@ fn compare(case: &CaseResult<RecordedScore>, judged: &Judgement) -> Result<CaseR
     if judged.fuel_used != case.fuel_used {
         return Err(ReplayDefect::Fuel { case_id, recorded: case.fuel_used, replayed: judged.fuel_used });
     }
+    if judged.peak_memory_bytes != case.peak_memory_bytes {
+        let (recorded, replayed) = (case.peak_memory_bytes, judged.peak_memory_bytes);
+        return Err(ReplayDefect::Memory { case_id, recorded, replayed });
+    }
     Ok(CaseReplay::Same)
 }
 
@@ -273,6 +295,7 @@ mod tests {
     enum Loads {
         TheRubric,
         OneThatUsesMoreFuel,
+        OneThatUsesMoreMemory,
         OneThatSaysMore,
         OneThatScoresOneUlpMore,
         Nothing,
@@ -285,6 +308,9 @@ mod tests {
             let mut scored = Grader.score(request)?;
             match self.0 {
                 Loads::OneThatUsesMoreFuel => scored.fuel_used = scored.fuel_used.map(|fuel| fuel + 1),
+                Loads::OneThatUsesMoreMemory => {
+                    scored.peak_memory_bytes = scored.peak_memory_bytes.map(|bytes| bytes + 65_536);
+                }
                 Loads::OneThatSaysMore => scored.stdout.kept.push(b'!'),
                 Loads::OneThatScoresOneUlpMore => {
                     scored.result = scored.result.map(|mut raw| {
@@ -362,6 +388,15 @@ mod tests {
         assert_eq!(state, State::Tampered);
         assert!(first.contains("uses Some(12346) fuel"), "{first}");
         let (state, replay, _) = replayed(Loads::OneThatUsesMoreFuel, "48.0.9", |_| {});
+        assert_eq!((state, replay.other_fuel), (State::Ok, 4));
+    }
+
+    #[test]
+    fn peak_memory_must_be_equal_under_the_same_version_too() {
+        let (state, _, first) = replayed(Loads::OneThatUsesMoreMemory, "48.0.8", |_| {});
+        assert_eq!(state, State::Tampered);
+        assert!(first.contains("uses Some(131072) bytes of memory"), "{first}");
+        let (state, replay, _) = replayed(Loads::OneThatUsesMoreMemory, "48.0.9", |_| {});
         assert_eq!((state, replay.other_fuel), (State::Ok, 4));
     }
 

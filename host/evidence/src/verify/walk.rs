@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answers::ObjectFacts;
 use super::case::read_manifest;
 use super::figures;
 use super::finding::{Defect, ExcerptDefect, Finding, State};
 use super::last_seen::{FirstUse, LastSeenDefect, LastSeenError, LastSeenFile, Memory};
 use super::note::Note;
+use super::run_summary::RunSummary;
+use super::signature::RecordSignature;
 use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, Position, StoreId};
 use crate::files::{FileError, LockError};
@@ -24,14 +27,6 @@ pub struct ClassSummary {
     pub records: u64,
     /// Live runs that were started, finished or not.
     pub started: u64,
-}
-
-/// How many live runs of a task class never ended in a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnfinishedRuns {
-    Known(u64),
-    /// The markers were left out.
-    Unknown,
 }
 
 /// How much of a store is compared with a checkpoint.
@@ -83,6 +78,10 @@ pub struct Verification {
     pub classes: BTreeMap<TaskClassName, ClassSummary>,
     /// Every record that reads as one, by its place. Of a fork, one branch.
     pub links: BTreeMap<(TaskClassName, u64), Link>,
+    /// What kind of run each of them is of.
+    runs: BTreeMap<(TaskClassName, u64), RunSummary>,
+    /// How far the checkpoints reach that the evidence was compared with; `None` when it was compared with none.
+    anchored: Option<BTreeMap<TaskClassName, u64>>,
     /// Markers of live runs that no record names: unfinished, or still running.
     pub unfinished: Vec<Started>,
     pub findings: Vec<Finding>,
@@ -104,14 +103,6 @@ impl Verification {
     /// How much of a checkpoint the evidence can be held to.
     pub fn scope(&self) -> ObjectScope {
         if self.excerpt.is_some() { ObjectScope::Newest } else { ObjectScope::All }
-    }
-
-    pub fn unfinished_runs(&self, task_class: &TaskClassName) -> UnfinishedRuns {
-        if self.excerpt.as_ref().is_some_and(|excerpt| excerpt.task_class == *task_class) {
-            return UnfinishedRuns::Unknown;
-        }
-        let of_class = self.unfinished.iter().filter(|started| started.marker.task_class == *task_class);
-        UnfinishedRuns::Known(of_class.count() as u64)
     }
 
     pub fn started_counts(&self) -> BTreeMap<TaskClassName, u64> {
@@ -169,6 +160,11 @@ impl Verification {
 
     /// Compares with what somebody signed. With the scope of a bundle, only what a bundle can have is compared.
     pub fn compare_with_checkpoint(&mut self, checkpoint: &Checkpoint, scope: ObjectScope) {
+        let anchored = self.anchored.get_or_insert_default();
+        for (task_class, head) in checkpoint.heads().iter() {
+            let reach = anchored.entry(task_class.clone()).or_default();
+            *reach = (*reach).max(head.seq);
+        }
         let (checkpoint, silent) = match scope {
             ObjectScope::All => (checkpoint.clone(), Vec::new()),
             ObjectScope::Newest => checkpoint.up_to(self.heads()),
@@ -184,6 +180,29 @@ impl Verification {
         let defects = checkpoint.compare(self.store_id, self.heads(), &hash_at);
         let finding = |(class, seq, defect)| Finding::of_class(class, seq, Defect::Anchor(defect));
         self.add(defects.into_iter().map(finding));
+    }
+
+    /// What kind of run the record at a place is of.
+    pub fn run(&self, link: &Link) -> Option<&RunSummary> {
+        self.runs.get(&(link.position.task_class.clone(), link.position.seq))
+    }
+
+    /// Whether a checkpoint that the evidence was compared with has the record; `None` when it was compared with none.
+    pub fn is_anchored(&self, link: &Link) -> Option<bool> {
+        let reaches = |anchored: &BTreeMap<TaskClassName, u64>| anchored.get(&link.position.task_class).copied();
+        self.anchored.as_ref().map(|anchored| reaches(anchored).is_some_and(|seq| link.position.seq <= seq))
+    }
+
+    pub fn signature(&self, _link: &Link) -> RecordSignature {
+        RecordSignature::None
+    }
+
+    /// How many live runs of the class were started and never recorded; `None` where nobody can know.
+    pub fn unfinished_of(&self, task_class: &TaskClassName) -> Option<u64> {
+        if self.excerpt.as_ref().is_some_and(|excerpt| excerpt.task_class == *task_class) {
+            return None;
+        }
+        Some(self.unfinished.iter().filter(|started| started.marker.task_class == *task_class).count() as u64)
     }
 
     fn hash_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {
@@ -219,25 +238,43 @@ pub fn verify_evidence(
 }
 
 /// Which record names which marker.
-type NamedMarkers = BTreeMap<Digest, (TaskClassName, u64)>;
+#[derive(Default)]
+struct NamedMarkers(BTreeMap<Digest, (TaskClassName, u64)>);
+
+impl NamedMarkers {
+    /// One announcement is one run: a record that names another's marker would hide a run of its own.
+    fn claim(&mut self, marker: Digest, place: (TaskClassName, u64)) -> Option<Finding> {
+        let (task_class, seq) = self.0.get(&marker).cloned().unwrap_or_else(|| place.clone());
+        if (&task_class, seq) == (&place.0, place.1) {
+            self.0.insert(marker, place);
+            return None;
+        }
+        let defect = Defect::MarkerTaken { marker, task_class, seq };
+        Some(Finding::of_class(Some(place.0), Some(place.1), defect))
+    }
+}
 
 fn walk(
     evidence: &dyn Evidence,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<(Verification, NamedMarkers), VerifyError> {
     let mut classes: BTreeMap<TaskClassName, ClassSummary> = BTreeMap::new();
-    let mut named = NamedMarkers::new();
+    let mut named = NamedMarkers::default();
+    let (mut taken, mut runs) = (Vec::new(), BTreeMap::new());
     let mut contents = ContentCheck::new(evidence);
     let mut scan = scan(evidence, evidence.names()?, &Snapshot::default(), &mut |seen: &Seen<'_>| {
         classes.entry(seen.record.task_class.clone()).or_default().records += 1;
         if let Some(marker) = seen.record.started_marker {
-            named.insert(marker, (seen.record.task_class.clone(), seen.record.seq));
+            let place = (seen.record.task_class.clone(), seen.record.seq);
+            taken.extend(named.claim(marker, place));
         }
+        runs.insert((seen.record.task_class.clone(), seen.record.seq), RunSummary::of(seen.record));
         contents.check(seen);
         progress(seen.done, seen.total);
     });
     let Contents { findings, left_out, required } = contents.contents;
     scan.findings.extend(findings);
+    scan.findings.extend(taken);
     let unfinished = |draft| Finding::of_file(format!("runs/{draft}"), Defect::Draft);
     scan.findings.extend(scan.drafts.into_iter().map(unfinished));
     let place = |link: Link| ((link.position.task_class.clone(), link.position.seq), link);
@@ -247,6 +284,8 @@ fn walk(
         left_out,
         classes,
         links: scan.links.into_iter().map(place).collect(),
+        runs,
+        anchored: None,
         unfinished: Vec::new(),
         findings: Vec::new(),
         notes: Vec::new(),
@@ -312,23 +351,29 @@ impl Verification {
 
     fn add_markers(&mut self, markers: Vec<Started>, mut named: NamedMarkers) {
         // The record of a run in shards names one marker, and that one names those of the shards.
-        for started in &markers {
-            if let Some(place) = named.get(&started.digest).cloned() {
-                named.extend(started.marker.shards.iter().map(|shard| (*shard, place.clone())));
+        let mut misused = Vec::new();
+        for Started { digest, marker } in &markers {
+            let Some(place) = named.0.get(digest).cloned() else { continue };
+            if marker.task_class != place.0 {
+                let (marker, announced) = (*digest, marker.task_class.clone());
+                let defect = Defect::MarkerOfOtherClass { marker, announced };
+                misused.push(Finding::of_class(Some(place.0.clone()), Some(place.1), defect));
             }
+            misused.extend(marker.shards.iter().filter_map(|shard| named.claim(*shard, place.clone())));
         }
+        self.add(misused);
         let newer = self.newer_markers();
         let there: BTreeSet<_> = markers.iter().map(|started| started.digest).chain(newer).collect();
         for started in markers {
             self.classes.entry(started.marker.task_class.clone()).or_default().started += 1;
-            if !named.contains_key(&started.digest) {
+            if !named.0.contains_key(&started.digest) {
                 self.unfinished.push(started);
             }
         }
         let is_left_out = |(class, seq): &(TaskClassName, u64)| {
             self.excerpt.as_ref().is_some_and(|excerpt| excerpt.lacks_marker(class, *seq))
         };
-        let gone = named.iter().filter(|(marker, place)| !there.contains(*marker) && !is_left_out(place));
+        let gone = named.0.iter().filter(|(marker, place)| !there.contains(*marker) && !is_left_out(place));
         let finding = |(marker, (class, seq)): (&Digest, &(TaskClassName, u64))| {
             Finding::of_class(Some(class.clone()), Some(*seq), Defect::MarkerGone { marker: *marker })
         };
@@ -375,6 +420,7 @@ impl Verification {
 /// What a record says beside its place: its figures, and the objects it names. An object is read once, whoever names it.
 struct ContentCheck<'a> {
     evidence: &'a dyn Evidence,
+    facts: ObjectFacts<'a>,
     checked: BTreeSet<Digest>,
     /// The files of each case that was read.
     cases: BTreeMap<Digest, Vec<Digest>>,
@@ -405,6 +451,7 @@ impl<'a> ContentCheck<'a> {
     fn new(evidence: &'a dyn Evidence) -> Self {
         Self {
             evidence,
+            facts: ObjectFacts::new(evidence),
             checked: BTreeSet::new(),
             cases: BTreeMap::new(),
             required_cases: BTreeSet::new(),
@@ -416,6 +463,9 @@ impl<'a> ContentCheck<'a> {
     fn check(&mut self, seen: &Seen<'_>) {
         if let Some(contradiction) = figures::contradiction(seen.record) {
             self.contents.findings.push(Finding::at(seen.link, Defect::Contradiction(contradiction)));
+        }
+        if let Some(defect) = self.facts.contradiction(seen.record) {
+            self.contents.findings.push(Finding::at(seen.link, Defect::Answer(defect)));
         }
         self.check_objects(seen.link, seen.record);
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::LINES_VERSION;
-use eval_evidence::verify::{ClassSummary, Finding, Replay, State, UnfinishedRuns, Verification};
+use eval_evidence::verify::{ClassSummary, Finding, Replay, State, Verification};
 use eval_model::ids::TaskClassName;
 
 #[derive(Serialize)]
@@ -66,10 +66,7 @@ impl<'a> ClassLine<'a> {
             task_class,
             records: summary.records,
             head: verification.heads().get(task_class).map(|head| head.hash.to_string()),
-            unfinished: match verification.unfinished_runs(task_class) {
-                UnfinishedRuns::Known(count) => Some(count),
-                UnfinishedRuns::Unknown => None,
-            },
+            unfinished: verification.unfinished_of(task_class),
         }
     }
 }

@@ -1,10 +1,16 @@
 //! Tests of `contents`: what a bundle must hold, and what it is when it is unpacked.
 
 use super::*;
-use crate::record::fixture::Run;
+use crate::record::fixture::{Grader, Run};
 use crate::store::{Snapshot, StoreReader, StoreWriter};
-use crate::verify::{Checks, FirstUse, LastSeenFile, Note, UnfinishedRuns, verify_evidence, verify_store};
+use crate::verify::{
+    Checks, Finding, FirstUse, LastSeenFile, Note, ReplaySettings, replay, replay_record, verify_evidence, verify_store,
+};
+use eval_model::contract::{RubricLoader, RubricRunner};
+use eval_model::limits::Limits;
+use std::error::Error;
 use std::fs::{self, File};
+use std::num::NonZeroUsize;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -36,7 +42,7 @@ fn assert_ok(verification: &Verification) {
 }
 
 fn append(store: &StoreWriter, name: &str, label: u32) -> Link {
-    let run = Run::new(label);
+    let run = Run::of(name, label);
     let incoming = store.incoming().expect("it takes objects");
     run.keep_objects(&incoming);
     let receipt = store.append(&Snapshot::default(), &class(name), &incoming, |position| run.at(position));
@@ -130,7 +136,7 @@ fn a_bundle_is_verified_like_a_store_and_says_what_it_leaves_out() {
     let verification = verified(&Bundle::open(&path).expect("a bundle"));
     assert_ok(&verification);
     assert_eq!(verification.links.len(), 2);
-    assert_eq!(verification.unfinished_runs(&class("fixture")), UnfinishedRuns::Unknown);
+    assert_eq!(verification.unfinished_of(&class("fixture")), None);
     assert_eq!(verification.left_out, BTreeSet::from([(class("fixture"), 1)]));
     assert!(verification.notes.contains(&Note::Excerpt { task_class: class("fixture"), seq: 2 }));
     assert_eq!(state_of(&files(&path)), (State::Ok, String::new()), "packed again it is the same");
@@ -142,7 +148,7 @@ fn an_unpacked_bundle_is_a_store_that_gives_the_same_bundle() {
     let folder = unpacked(&temp, &path);
     let verification = verified_store(&folder, None);
     assert_ok(&verification);
-    assert_eq!(verification.unfinished_runs(&class("fixture")), UnfinishedRuns::Unknown);
+    assert_eq!(verification.unfinished_of(&class("fixture")), None);
     assert!(verification.notes.contains(&Note::Excerpt { task_class: class("fixture"), seq: 2 }));
     let store = StoreReader::open(&folder, PATIENCE).expect("a store");
     assert_eq!(exported(&store, 2).expect("exported"), fs::read(&path).expect("readable"));
@@ -171,7 +177,7 @@ fn what_is_appended_to_an_unpacked_bundle_is_held_to_everything() {
     append(&writer(&folder), "other", 8);
     let verification = verified_store(&folder, None);
     assert_ok(&verification);
-    assert_eq!(verification.unfinished_runs(&class("other")), UnfinishedRuns::Known(0));
+    assert_eq!(verification.unfinished_of(&class("other")), Some(0));
     let output = |label: u32| {
         folder.join("objects").join(Digest::of(format!("{{\"answer\":\"001-first {label}\"}}").as_bytes()).to_string())
     };
@@ -201,7 +207,7 @@ fn markers_are_unknown_up_to_the_record_of_the_bundle_and_demanded_after_it() {
     append_live(&writer(&folder), 3);
     let verification = verified_store(&folder, None);
     assert_ok(&verification);
-    assert_eq!(verification.unfinished_runs(&class("fixture")), UnfinishedRuns::Unknown);
+    assert_eq!(verification.unfinished_of(&class("fixture")), None);
     let names = fs::read_dir(folder.join("started")).expect("markers");
     for name in names {
         fs::remove_file(name.expect("an entry").path()).expect("removed");
@@ -461,4 +467,29 @@ fn a_cut_or_extended_bundle_is_refused() {
         assert_eq!(Bundle::open(&path).expect_err("refused").state(), State::Tampered);
     }
     assert_eq!(Bundle::open(&path.with_extension("none")).expect_err("refused").state(), State::Unverifiable);
+}
+
+/// Gives the rubric of the fixture.
+struct TheRubric;
+
+impl RubricLoader for TheRubric {
+    fn load(&self, _: &[u8], _: &str, _: Limits) -> Result<Box<dyn RubricRunner>, Box<dyn Error + Send + Sync>> {
+        Ok(Box::new(Grader))
+    }
+}
+
+#[test]
+fn what_is_left_out_is_counted_and_not_replayed_and_nobody_can_rely_on_it() {
+    let (_temp, path) = bundled();
+    let bundle = Bundle::open(&path).expect("a bundle");
+    let verification = verified(&bundle);
+    let workers = NonZeroUsize::new(1).expect("one");
+    let settings = ReplaySettings { loader: &TheRubric, wasmtime_version: "48.0.8", workers };
+    let all = replay(&bundle, &verification, settings, &|_| true, &mut |_, _| {});
+    assert_eq!((all.records, all.replayed, all.left_out), (1, 2, 1));
+    assert!(all.findings.is_empty(), "{:?}", all.findings);
+    let of = |seq| replay_record(&bundle, &verification, settings, &verification.links[&(class("fixture"), seq)]);
+    assert!(of(2).findings.is_empty());
+    let states: Vec<_> = of(1).findings.iter().map(Finding::state).collect();
+    assert_eq!(states, [State::Unverifiable]);
 }
