@@ -39,17 +39,18 @@ impl StoreMemory {
 
     /// Remembers what was verified, up to these heads.
     pub fn advance(&self, verification: &Verification, heads: &Heads) -> Result<(), RememberError> {
-        self.remember(verification.store_id, heads, &verification.started_counts())
+        self.remember(verification, heads, &verification.started_counts())
     }
 
     fn remember(
         &self,
-        store_id: StoreId,
+        verification: &Verification,
         heads: &Heads,
         started: &BTreeMap<TaskClassName, u64>,
     ) -> Result<(), RememberError> {
+        let Verification { store_id, excerpt, .. } = verification;
         match &self.last_seen {
-            Some(last_seen) => last_seen.advance(store_id, heads, started).map_err(RememberError),
+            Some(last_seen) => last_seen.advance(*store_id, heads, started, excerpt.as_ref()).map_err(RememberError),
             None => Ok(()),
         }
     }
@@ -243,7 +244,7 @@ impl VerifiedStore {
             *started.entry(other.marker.task_class).or_default() += 1;
         }
         let heads = self.verification.heads();
-        self.memory.remember(self.id(), heads, &started).map_err(AnnounceRunError::Remember)?;
+        self.memory.remember(&self.verification, heads, &started).map_err(AnnounceRunError::Remember)?;
         Ok(marker)
     }
 

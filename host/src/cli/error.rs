@@ -225,7 +225,9 @@ impl Advice for HostError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::WriteKey { .. } => "--key takes a file that does not exist yet",
-            Self::WriteBundle { source: ExportError::Write(_), .. } => "--to takes a file that does not exist yet",
+            Self::WriteBundle { source: ExportError::Write(_) | ExportError::Place(_), .. } => {
+                "--to takes a file that does not exist yet"
+            }
             Self::NoCargoHome => "set CARGO_HOME to cargo's folder",
             Self::MakeScratch { .. } => "--keep-scratch takes a folder that does not exist yet",
             Self::WriteBundle { source, .. } => return source.hint(),

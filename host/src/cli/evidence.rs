@@ -18,7 +18,7 @@ use eval_evidence::gate::Body;
 use eval_evidence::record::RecordedRun;
 use eval_evidence::store::{Evidence, OpenStoreError, StoreReader};
 use eval_evidence::verified::StoreMemory;
-use eval_evidence::verify::{FirstUse, LastSeenFile, ObjectScope, State, Verification, verify_evidence, verify_store};
+use eval_evidence::verify::{FirstUse, LastSeenFile, State, Verification, verify_evidence, verify_store};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 
@@ -73,7 +73,6 @@ pub(super) fn verify_all(
 /// A store or a bundle that was opened and verified.
 pub(super) struct Opened {
     evidence: Box<dyn Evidence>,
-    scope: ObjectScope,
     pub(super) verification: Verification,
 }
 
@@ -90,7 +89,7 @@ impl Opened {
         let store = open_reader(places, &memory)?;
         let verification = verify_all(places, &store, &memory, &mut |_, _| {})?;
         Printer::stdio().notes(&verification.notes);
-        Ok(Self { evidence: Box::new(store), scope: ObjectScope::All, verification })
+        Ok(Self { evidence: Box::new(store), verification })
     }
 
     /// Opens a bundle in whatever state it is. It has no owner, no neighbours and no past on this machine.
@@ -99,17 +98,16 @@ impl Opened {
             return Err(ArgumentError::IsAnswerSet { path: path.to_owned() }.into());
         }
         let bundle = Bundle::open(path).map_err(|source| EvidenceError::Bundle { path: path.to_owned(), source })?;
-        let scope = ObjectScope::Newest;
-        let verification = verify_evidence(&bundle, scope, &mut |_, _| {})
+        let verification = verify_evidence(&bundle, &mut |_, _| {})
             .map_err(|source| EvidenceError::VerifyBundle { path: path.to_owned(), source })?;
         Printer::stdio().notes(&verification.notes);
-        Ok(Self { evidence: Box::new(bundle), scope, verification })
+        Ok(Self { evidence: Box::new(bundle), verification })
     }
 
     /// Compares it with the checkpoints that the user names.
     pub(super) fn compare_with(&mut self, against: &AgainstArgs) -> Result<(), EvidenceError> {
         for checkpoint in against.checkpoints()? {
-            self.verification.compare_with_checkpoint(&checkpoint, self.scope);
+            self.verification.compare_with_checkpoint(&checkpoint, self.verification.scope());
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ use eval_evidence::chain::Link;
 use eval_evidence::store::{Evidence, StoreReader, StoreWriter};
 use eval_evidence::verified::StoreMemory;
 use eval_evidence::verify::{
-    Defect as Wrong, Finding, ObjectScope, Replay, ReplaySettings, State, Verification, replay, verify_evidence,
+    Defect as Wrong, Finding, Replay, ReplaySettings, State, Verification, replay, verify_evidence,
 };
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -94,16 +94,16 @@ fn verify_bundle(args: &VerifyArgs, path: &Path, steps: &mut Steps<Stderr>) -> R
         return Err(ArgumentError::IsAnswerSet { path: path.to_owned() }.into());
     }
     let bundle = Bundle::open(path).map_err(|source| EvidenceError::Bundle { path: path.to_owned(), source })?;
-    let mut verification = verify_evidence(&bundle, ObjectScope::Newest, &mut walked(steps))
+    let mut verification = verify_evidence(&bundle, &mut walked(steps))
         .map_err(|source| EvidenceError::VerifyBundle { path: path.to_owned(), source })?;
-    finish(args, &bundle, &mut verification, ObjectScope::Newest, steps).map(|finished| finished.exit)
+    finish(args, &bundle, &mut verification, steps).map(|finished| finished.exit)
 }
 
 fn verify_the_store(args: &VerifyArgs, steps: &mut Steps<Stderr>) -> Result<Exit, Failure> {
     let memory = memory_of(&args.places, args.trust)?;
     let store = open_reader(&args.places, &memory)?;
     let mut verification = verify_and_finish(args, &memory, &store, steps)?;
-    let Finished { exit, is_sound } = finish(args, &store, &mut verification, ObjectScope::All, steps)?;
+    let Finished { exit, is_sound } = finish(args, &store, &mut verification, steps)?;
     if is_sound {
         memory.advance(&verification, verification.heads())?;
     }
@@ -122,16 +122,15 @@ fn finish(
     args: &VerifyArgs,
     evidence: &dyn Evidence,
     verification: &mut Verification,
-    scope: ObjectScope,
     steps: &mut Steps<Stderr>,
 ) -> Result<Finished, Failure> {
     let keys = args.against.keys().if_any()?;
     verification.check_signatures(keys.as_deref().unwrap_or_default());
     for checkpoint in args.against.checkpoints()? {
-        verification.compare_with_checkpoint(&checkpoint, scope);
+        verification.compare_with_checkpoint(&checkpoint, verification.scope());
     }
     let replayed = match args.replay {
-        true => Some(replay_all(args, evidence, verification, scope, steps)?),
+        true => Some(replay_all(args, evidence, verification, steps)?),
         false => None,
     };
     let is_sound = verification.is_sound();
@@ -198,17 +197,13 @@ fn replay_all(
     args: &VerifyArgs,
     evidence: &dyn Evidence,
     verification: &mut Verification,
-    scope: ObjectScope,
     steps: &mut Steps<Stderr>,
 ) -> Result<Replay, Failure> {
     let workers = args.concurrency.scorers();
     let sandbox = environment::sandbox_without_cache(workers)?;
     let settings = ReplaySettings { loader: &sandbox, wasmtime_version: WASMTIME_VERSION, workers };
-    let heads = verification.heads().clone();
-    let is_newest = |link: &Link| heads.get(&link.position.task_class) == Some(link.head());
     let select = |link: &Link| {
-        (scope == ObjectScope::All || is_newest(link))
-            && args.task_class.as_ref().is_none_or(|class| *class == link.position.task_class)
+        args.task_class.as_ref().is_none_or(|class| *class == link.position.task_class)
             && args.since.is_none_or(|since| link.finished_at >= since.0)
     };
     let mut tell = |done, total| steps.done("records replayed", done, total);
@@ -224,8 +219,9 @@ fn tell(printer: &mut Printer, verification: &Verification, line: &VerificationL
         printer.tell(&format!("{}: {finding}", finding.state()));
     }
     for class in &line.classes {
-        let (records, unfinished) = (counted(class.records, "record"), counted(class.unfinished, "unfinished run"));
-        printer.tell(&format!("{}: {records}, {unfinished}", class.task_class));
+        let unfinished = class.unfinished.map(|count| counted(count, "unfinished run"));
+        let unfinished = unfinished.unwrap_or_else(|| "unfinished runs unknown".to_owned());
+        printer.tell(&format!("{}: {}, {unfinished}", class.task_class, counted(class.records, "record")));
     }
 }
 
@@ -249,6 +245,9 @@ fn told(replayed: &Replay) -> String {
         counted(replayed.records, "record"),
         replayed.nothing_to_replay
     );
+    if replayed.left_out > 0 {
+        text += &format!("; left out with their objects: {}", counted(replayed.left_out, "record"));
+    }
     if replayed.other_fuel > 0 {
         text += &format!("; {} used other fuel under this version of wasmtime", replayed.other_fuel);
     }

@@ -44,7 +44,7 @@ pub(super) struct Archive {
     entries: u64,
 }
 
-fn header(name: &str, size: u64) -> Option<[u8; BLOCK]> {
+pub(super) fn header(name: &str, size: u64) -> Option<[u8; BLOCK]> {
     let mut header = [0; BLOCK];
     let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
     if name.is_empty() || name.len() > MOST_NAME_BYTES || size > 0o777_7777_7777 {

@@ -1,29 +1,38 @@
 //! What a bundle holds, and how it is written and opened. It never decides whether what it holds is sound.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, ArchiveError, Entry, write_end, write_entry};
 
-use crate::chain::{Link, RecordFileName, StoreId};
+use crate::anchor::MOST_NOTE_BYTES;
+use crate::chain::{Link, RecordFileName, StoreId, hash_of};
 use crate::files::{FileError, FileProblem, LockError};
 use crate::record::MOST_RECORD_BYTES;
 use crate::store::{
-    Evidence, IDENTITY, IdentityError, MOST_OBJECT_BYTES, ReadObjectError, encode_identity, parse_identity,
+    EXCERPT, Evidence, Excerpt, Extent, IDENTITY, IdentityError, MOST_EXCERPT_BYTES, MOST_OBJECT_BYTES,
+    ReadObjectError, encode_identity, parse_identity,
 };
 use crate::verify::{RestoreCaseError, State, Verification, read_manifest};
 use eval_model::advice::{Advice, Exit};
-use eval_model::ids::Digest;
+use eval_model::ids::{Digest, TaskClassName};
 
 /// Why a record was not exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     #[error("the bundle cannot be written")]
     Write(#[source] io::Error),
-    #[error("a record cannot be read any more")]
+    #[error("the bundle cannot be given its place")]
+    Place(#[source] FileError),
+    #[error("a record or its note cannot be read any more")]
     Record(#[source] FileError),
+    #[error(
+        "the store was unpacked from a bundle, and objects of record {seq} of `{task_class}` are left out of it; export that \
+         record from the store that the bundle came from"
+    )]
+    LeftOut { task_class: TaskClassName, seq: u64 },
     #[error("the record is not the one that was verified; run the command again")]
     Changed,
     #[error("an object that the record names cannot be read")]
@@ -38,6 +47,7 @@ impl Advice for ExportError {
             Self::Changed => Exit::EvidenceBroken,
             Self::Object(error) => error.exit(),
             Self::Case(error) => error.exit(),
+            Self::LeftOut { .. } => Exit::UsageOrCap,
             _ => Exit::HarnessError,
         }
     }
@@ -50,20 +60,39 @@ pub fn export(
     link: &Link,
     out: &mut dyn Write,
 ) -> Result<(), ExportError> {
-    write_entry(out, IDENTITY, &encode_identity(evidence.id())).map_err(ExportError::Write)?;
     let first = (link.position.task_class.clone(), 0);
     let last = (link.position.task_class.clone(), link.position.seq);
-    let mut names: Vec<_> = verification.links.range(first..=last).map(|(_, link)| link.file_name()).collect();
-    names.sort_unstable();
-    for name in names {
-        let bytes = evidence.record(name.as_str()).map_err(ExportError::Record)?;
-        write_entry(out, &format!("runs/{name}"), &bytes).map_err(ExportError::Write)?;
+    if verification.left_out.contains(&last) {
+        let (task_class, seq) = last;
+        return Err(ExportError::LeftOut { task_class, seq });
+    }
+    write_entry(out, IDENTITY, &encode_identity(evidence.id())).map_err(ExportError::Write)?;
+    write_entry(out, EXCERPT, &Excerpt::up_to(link).encode()).map_err(ExportError::Write)?;
+    let records: BTreeMap<_, _> =
+        verification.links.range(first..=last).map(|(_, link)| (link.file_name(), link)).collect();
+    for (name, link) in records {
+        write_record(evidence, name.as_str(), link, out)?;
     }
     for digest in objects_of(evidence, link)? {
         let bytes = evidence.object(digest).map_err(ExportError::Object)?;
         write_entry(out, &format!("objects/{digest}"), &bytes).map_err(ExportError::Write)?;
     }
     write_end(out).map_err(ExportError::Write)
+}
+
+/// Writes a record that is still the one that was verified, and the note beside it.
+fn write_record(evidence: &dyn Evidence, name: &str, link: &Link, out: &mut dyn Write) -> Result<(), ExportError> {
+    let bytes = evidence.record(name).map_err(ExportError::Record)?;
+    if hash_of(&bytes) != link.hash {
+        return Err(ExportError::Changed);
+    }
+    write_entry(out, &format!("runs/{name}"), &bytes).map_err(ExportError::Write)?;
+    match evidence.note(name).map_err(ExportError::Record)? {
+        Some(note) => {
+            write_entry(out, &format!("runs/{}", RecordFileName::note_of(name)), &note).map_err(ExportError::Write)
+        }
+        None => Ok(()),
+    }
 }
 
 /// Every object that a record names, and those that these name, sorted.
@@ -92,15 +121,29 @@ pub enum OpenBundleError {
     },
     #[error("`{}` is of a store of format version {found}: use a newer eval-host", path.display())]
     Newer { path: PathBuf, found: u64 },
+    #[error("`{}` has no `{EXCERPT}` behind the store's identity, so it does not say what it leaves out", path.display())]
+    NoExcerpt { path: PathBuf },
+    #[error("`{}` does not say what it leaves out", path.display())]
+    Excerpt {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("`{}` is a bundle of format version {found}: use a newer eval-host", path.display())]
+    NewerExcerpt { path: PathBuf, found: u64 },
     #[error("`{}` contains `{name}`, which no bundle does, or in another place", path.display())]
     Foreign { path: PathBuf, name: String },
+    #[error("`{name}` in `{}` has {size} bytes, more than the {most} that such a file can have", path.display())]
+    TooLarge { path: PathBuf, name: String, size: u64, most: u64 },
 }
 
 impl OpenBundleError {
     /// What it says about the evidence.
     pub fn state(&self) -> State {
         match self {
-            Self::Archive(ArchiveError::Open(_) | ArchiveError::Io(_)) | Self::Newer { .. } => State::Unverifiable,
+            Self::Archive(ArchiveError::Open(_) | ArchiveError::Io(_))
+            | Self::Newer { .. }
+            | Self::NewerExcerpt { .. } => State::Unverifiable,
             _ => State::Tampered,
         }
     }
@@ -110,50 +153,94 @@ impl OpenBundleError {
 #[derive(Debug)]
 pub struct Bundle {
     id: StoreId,
+    excerpt: Excerpt,
     archive: Archive,
-    records: BTreeMap<String, Entry>,
-    objects: BTreeMap<Digest, Entry>,
+    index: Index,
 }
 
 impl Bundle {
+    /// Reads every header and no content but what says what the bundle is.
     pub fn open(path: &Path) -> Result<Self, OpenBundleError> {
         let mut archive = Archive::open(path)?;
-        let no_identity = || OpenBundleError::NoIdentity { path: path.to_owned() };
-        let identity = archive.next_entry()?.filter(|(name, _)| name == IDENTITY).ok_or_else(no_identity)?.1;
-        let bytes = archive.read(identity, MOST_RECORD_BYTES).map_err(ArchiveError::Io)?;
-        let id = parse_identity(&bytes).map_err(|error| match error {
-            IdentityError::Newer { found } => OpenBundleError::Newer { path: path.to_owned(), found },
-            IdentityError::Malformed(source) => OpenBundleError::Identity { path: path.to_owned(), source },
+        let at = || path.to_owned();
+        let identity = next_file(&mut archive, IDENTITY)?.ok_or_else(|| OpenBundleError::NoIdentity { path: at() })?;
+        let id = parse_identity(&identity).map_err(|error| match error {
+            IdentityError::Newer { found } => OpenBundleError::Newer { path: at(), found },
+            IdentityError::Malformed(source) => OpenBundleError::Identity { path: at(), source },
+        })?;
+        let excerpt = next_file(&mut archive, EXCERPT)?.ok_or_else(|| OpenBundleError::NoExcerpt { path: at() })?;
+        let excerpt = Excerpt::parse(&excerpt).map_err(|error| match error {
+            IdentityError::Newer { found } => OpenBundleError::NewerExcerpt { path: at(), found },
+            IdentityError::Malformed(source) => OpenBundleError::Excerpt { path: at(), source },
         })?;
         let mut index = Index::default();
         while let Some((name, entry)) = archive.next_entry()? {
-            if !index.add(&name, entry) {
-                let name = name.escape_default().to_string();
-                return Err(OpenBundleError::Foreign { path: path.to_owned(), name });
+            let most = index.add(&name, entry);
+            let name = || name.escape_default().to_string();
+            match most {
+                None => return Err(OpenBundleError::Foreign { path: at(), name: name() }),
+                Some(most) if entry.size > most => {
+                    return Err(OpenBundleError::TooLarge { path: at(), name: name(), size: entry.size, most });
+                }
+                Some(_) => {}
             }
         }
-        Ok(Self { id, archive, records: index.records, objects: index.objects })
+        Ok(Self { id, excerpt, archive, index })
+    }
+
+    fn read(&self, name: &str, entry: Entry, most: u64) -> Result<Vec<u8>, FileError> {
+        let path = self.archive.path().join("runs").join(name);
+        self.archive.read(entry, most).map_err(|error| FileError::io("read", &path, error))
     }
 }
 
-/// Names come sorted, records before objects, so none can come twice.
-#[derive(Default)]
+/// The content of the next file, if it has this name.
+fn next_file(archive: &mut Archive, name: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
+    match archive.next_entry()? {
+        Some((found, entry)) if found == name && entry.size <= MOST_EXCERPT_BYTES => {
+            archive.read(entry, MOST_EXCERPT_BYTES).map(Some).map_err(ArchiveError::Io)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Names come sorted, records before objects and each note right behind its record, so none can come twice.
+#[derive(Debug, Default)]
 struct Index {
     records: BTreeMap<String, Entry>,
+    /// By the name of the note.
+    notes: BTreeMap<String, Entry>,
     objects: BTreeMap<Digest, Entry>,
 }
 
 impl Index {
-    fn add(&mut self, name: &str, entry: Entry) -> bool {
-        if let Some(record) = name.strip_prefix("runs/").filter(|name| RecordFileName::has_shape(name)) {
-            let is_next = self.records.last_key_value().is_none_or(|(last, _)| last.as_str() < record);
-            self.records.insert(record.to_owned(), entry);
-            return is_next && self.objects.is_empty();
+    /// The most bytes that a file of this name can have, if it may come here.
+    fn add(&mut self, name: &str, entry: Entry) -> Option<u64> {
+        match name.strip_prefix("runs/") {
+            Some(_) if !self.objects.is_empty() => None,
+            Some(record) if RecordFileName::has_shape(record) => self.add_record(record, entry),
+            Some(note) => self.add_note(note, entry),
+            None => self.add_object(name, entry),
         }
-        let Some(digest) = name.strip_prefix("objects/").and_then(|digest| digest.parse().ok()) else { return false };
+    }
+
+    fn add_record(&mut self, record: &str, entry: Entry) -> Option<u64> {
+        let is_next = self.records.last_key_value().is_none_or(|(last, _)| last.as_str() < record);
+        self.records.insert(record.to_owned(), entry);
+        is_next.then_some(MOST_RECORD_BYTES)
+    }
+
+    fn add_note(&mut self, note: &str, entry: Entry) -> Option<u64> {
+        let (last, _) = self.records.last_key_value()?;
+        let is_new = RecordFileName::note_of(last) == note && self.notes.insert(note.to_owned(), entry).is_none();
+        is_new.then_some(MOST_NOTE_BYTES)
+    }
+
+    fn add_object(&mut self, name: &str, entry: Entry) -> Option<u64> {
+        let digest = name.strip_prefix("objects/")?.parse().ok()?;
         let is_next = self.objects.last_key_value().is_none_or(|(last, _)| *last < digest);
         self.objects.insert(digest, entry);
-        is_next
+        is_next.then_some(MOST_OBJECT_BYTES)
     }
 }
 
@@ -162,29 +249,32 @@ impl Evidence for Bundle {
         self.id
     }
 
+    fn extent(&self) -> Extent<'_> {
+        Extent::Bundle(&self.excerpt)
+    }
+
     fn names(&self) -> Result<Vec<OsString>, LockError> {
-        Ok(self.records.keys().map(OsString::from).collect())
+        Ok(self.index.records.keys().map(OsString::from).collect())
     }
 
     fn record(&self, name: &str) -> Result<Vec<u8>, FileError> {
-        let path = self.archive.path().join("runs").join(name);
-        let Some(entry) = self.records.get(name) else {
-            return Err(FileError { path, problem: FileProblem::Missing });
-        };
-        if entry.size > MOST_RECORD_BYTES {
-            let problem = FileProblem::TooLarge { size: entry.size, most: MOST_RECORD_BYTES };
-            return Err(FileError { path, problem });
-        }
-        self.archive.read(*entry, MOST_RECORD_BYTES).map_err(|error| FileError::io("read", &path, error))
+        let missing = || FileError { path: self.archive.path().join("runs").join(name), problem: FileProblem::Missing };
+        let entry = self.index.records.get(name).ok_or_else(missing)?;
+        self.read(name, *entry, MOST_RECORD_BYTES)
     }
 
-    fn note(&self, _record_name: &str) -> Result<Option<Vec<u8>>, FileError> {
-        // No entry of a bundle is one.
-        Ok(None)
+    fn note(&self, record_name: &str) -> Result<Option<Vec<u8>>, FileError> {
+        let name = RecordFileName::note_of(record_name);
+        let entry = self.index.notes.get(&name);
+        entry.map(|entry| self.read(&name, *entry, MOST_NOTE_BYTES)).transpose()
+    }
+
+    fn strays(&self, named: &BTreeSet<Digest>) -> Vec<Digest> {
+        self.index.objects.keys().filter(|digest| !named.contains(digest)).copied().collect()
     }
 
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
-        let entry = *self.objects.get(&digest).ok_or(ReadObjectError::Missing { digest })?;
+        let entry = *self.index.objects.get(&digest).ok_or(ReadObjectError::Missing { digest })?;
         let bytes = self.archive.read(entry, MOST_OBJECT_BYTES).map_err(|source| {
             let path = self.archive.path().join("objects").join(digest.to_string());
             ReadObjectError::Io { digest, source: FileError::io("read", &path, source) }
@@ -201,103 +291,4 @@ impl Evidence for Bundle {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::fixture::Run;
-    use crate::store::{Snapshot, StoreReader, StoreWriter};
-    use crate::verify::{ObjectScope, verify_evidence};
-    use std::fs;
-    use std::time::Duration;
-    use tempfile::TempDir;
-
-    const PATIENCE: Duration = Duration::from_secs(60);
-
-    fn verified(evidence: &dyn Evidence, scope: ObjectScope) -> Verification {
-        verify_evidence(evidence, scope, &mut |_, _| {}).expect("it can be read")
-    }
-
-    /// A store with three records of one class and one of another, and the bundle of the second.
-    fn bundled() -> (TempDir, PathBuf) {
-        let temp = tempfile::tempdir().expect("a temporary folder");
-        let user = rustix::process::geteuid().as_raw();
-        let store = StoreWriter::open(&temp.path().join("store"), user, PATIENCE).expect("a new store");
-        for (class, label) in [("fixture", 9), ("fixture", 2), ("other", 3), ("fixture", 4)] {
-            let run = Run::of(class, label);
-            let incoming = store.incoming().expect("it takes objects");
-            run.keep_objects(&incoming);
-            let task_class = class.parse().expect("a task class");
-            store.append(&Snapshot::default(), &task_class, &incoming, |position| run.at(position)).expect("committed");
-        }
-        let verification = verified(store.reader(), ObjectScope::All);
-        let link = &verification.links[&("fixture".parse().expect("a task class"), 2)];
-        let mut bytes = Vec::new();
-        export(store.reader(), &verification, link, &mut bytes).expect("exported");
-        let mut again = Vec::new();
-        export(store.reader(), &verification, link, &mut again).expect("exported");
-        assert_eq!(bytes, again);
-        let path = temp.path().join("record.tar");
-        fs::write(&path, bytes).expect("written");
-        (temp, path)
-    }
-
-    #[test]
-    fn a_bundle_is_verified_like_a_store_and_unpacked_it_is_one() {
-        let (temp, path) = bundled();
-        let bundle = Bundle::open(&path).expect("a bundle");
-        let verification = verified(&bundle, ObjectScope::Newest);
-        assert_eq!((verification.state(), verification.links.len()), (State::Ok, 2), "{:?}", verification.findings);
-        let unpacked = temp.path().join("unpacked");
-        fs::create_dir(&unpacked).expect("made");
-        let tar = std::process::Command::new("tar").arg("-xf").arg(&path).arg("-C").arg(&unpacked).status();
-        assert!(tar.expect("tar runs").success());
-        let store = StoreReader::open(&unpacked, PATIENCE).expect("a store");
-        assert_eq!(verified(&store, ObjectScope::Newest).state(), State::Ok);
-    }
-
-    #[test]
-    fn a_changed_byte_anywhere_in_a_bundle_is_noticed() {
-        let (_temp, path) = bundled();
-        let bytes = fs::read(&path).expect("readable");
-        let other = path.with_extension("changed");
-        // The first headers whole; beyond them a stride that comes to every offset of a block.
-        let places = (0..1024).chain((1024..bytes.len()).step_by(17));
-        for index in places {
-            let mut changed = bytes.clone();
-            changed[index] ^= 1 << (index % 8);
-            fs::write(&other, &changed).expect("written");
-            let state = match Bundle::open(&other) {
-                Ok(bundle) => verified(&bundle, ObjectScope::Newest).state(),
-                Err(error) => error.state(),
-            };
-            assert!(state >= State::Unverifiable, "byte {index}: {state}");
-        }
-    }
-
-    #[test]
-    fn a_bundle_of_a_newer_version_is_unverifiable_and_not_tampered() {
-        let temp = tempfile::tempdir().expect("a temporary folder");
-        let path = temp.path().join("record.tar");
-        let with = |identity: &[u8]| {
-            let mut bytes = Vec::new();
-            write_entry(&mut bytes, IDENTITY, identity).expect("written");
-            write_end(&mut bytes).expect("written");
-            fs::write(&path, bytes).expect("written");
-            Bundle::open(&path).expect_err("refused")
-        };
-        let newer = with(b"{\"schema_version\":2,\"region\":\"north\"}\n");
-        assert_eq!(newer.state(), State::Unverifiable, "{newer}");
-        assert!(newer.to_string().ends_with("is of a store of format version 2: use a newer eval-host"), "{newer}");
-        assert_eq!(with(b"{\"schema_version\":1,\"region\":\"north\"}\n").state(), State::Tampered);
-    }
-
-    #[test]
-    fn a_cut_or_extended_bundle_is_refused() {
-        let (_temp, path) = bundled();
-        let bytes = fs::read(&path).expect("readable");
-        for changed in [&bytes[..bytes.len() - 1], &bytes[..bytes.len() - 512], &[&bytes[..], b"x"].concat(), b""] {
-            fs::write(&path, changed).expect("written");
-            assert_eq!(Bundle::open(&path).expect_err("refused").state(), State::Tampered);
-        }
-        assert_eq!(Bundle::open(&path.with_extension("none")).expect_err("refused").state(), State::Unverifiable);
-    }
-}
+mod tests;

@@ -293,6 +293,18 @@ impl Dir {
             .map_err(|errno| FileError::io("given its name", &target.path.join(to), errno))
     }
 
+    /// The same for a directory that lies wherever the user says: some network filesystems know no rename that replaces
+    /// nothing, and there a second name is as good. Whoever made the file removes its first one.
+    pub(super) fn name_new(&self, from: &str, to: &str) -> Result<(), FileError> {
+        match self.rename_new(from, self, to) {
+            Err(error) if !error.is_taken() => {
+                let (from, to) = (self.plain(OsStr::new(from))?, self.plain(OsStr::new(to))?);
+                retry_on_intr(|| fs::linkat(self.fd(), from, self.fd(), to, AtFlags::empty())).map_err(|_| error)
+            }
+            result => result,
+        }
+    }
+
     /// Gives a file of this directory a name that may have been another's, which is gone then.
     pub(super) fn rename_over(&self, from: &str, to: &str) -> Result<(), FileError> {
         let (from, to) = (self.plain(OsStr::new(from))?, self.plain(OsStr::new(to))?);

@@ -34,6 +34,19 @@ impl Draft {
         self.file.write_all(bytes).map_err(|error| FileError::io("written", &self.path(), error))
     }
 
+    /// The file itself, for somebody who writes a lot of it.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives the file its name, durably, if nothing has it: what is there already stays as it is.
+    pub fn publish_new(self) -> Result<PathBuf, FileError> {
+        self.dir.sync_file(&self.file, &self.draft)?;
+        self.dir.name_new(&self.draft, &self.name)?;
+        self.dir.sync()?;
+        Ok(self.path())
+    }
+
     /// Gives the file its name, durably. What had it before is gone then, and until then is as it was.
     pub fn publish(self) -> Result<PathBuf, FileError> {
         self.dir.sync_file(&self.file, &self.draft)?;
@@ -62,6 +75,20 @@ mod tests {
 
     fn draft(folder: &tempfile::TempDir, audience: Audience) -> Draft {
         Draft::begin(Dir::open_ambient(folder.path()).expect("it opens"), "file", audience).expect("a draft")
+    }
+
+    #[test]
+    fn a_draft_that_replaces_nothing_leaves_what_is_there() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("file");
+        let mut first = draft(&folder, Audience::Owner);
+        first.write(b"first").expect("written");
+        assert_eq!(first.publish_new().expect("published"), path);
+        let mut second = draft(&folder, Audience::Owner);
+        second.write(b"second").expect("written");
+        assert!(second.publish_new().expect_err("the name is taken").is_taken());
+        assert_eq!(fs::read(&path).expect("a file"), b"first");
+        assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1, "no draft is left");
     }
 
     #[test]

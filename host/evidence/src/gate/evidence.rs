@@ -9,7 +9,7 @@ use crate::anchor::RecordSignature;
 use crate::chain::Link;
 use crate::record::RecordedRun;
 use crate::store::Evidence;
-use crate::verify::{Finding, ObjectFacts, ReplaySettings, State, Verification, replay};
+use crate::verify::{Finding, ObjectFacts, ReplaySettings, State, Verification, replay_record};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, TaskClassName};
 
@@ -90,7 +90,7 @@ pub fn gather(
     let mut facts = ObjectFacts::new(body.evidence);
     let bodies = [&[body], provenance].concat();
     let source = AnswerSource::of(&record, &mut facts, &bodies);
-    let replayed = replay(body.evidence, verification, settings, &|other| other == link, &mut |_, _| {});
+    let replayed = replay_record(body.evidence, verification, settings, link);
     Ok(JudgedRecord {
         signature: verification.signature(link).clone(),
         stale: stale(&record, &mut facts),

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! <store>/store.json   what the store calls itself
+//! <store>/bundle.json  only in what was unpacked from a bundle: which record of the store that was, and what is left out
 //! <store>/runs/        one file per record, never changed and never removed
 //!                      and beside it, if somebody signed it, a note of the same stem
 //! <store>/objects/     by BLAKE3 and once: rubrics, registrations, cases, outputs, logs
@@ -16,6 +17,7 @@
 //! rewrites a record, and never decides what a finding means: that is [`crate::verify`]'s business. Linux only: it relies on
 //! `renameat2` and `syncfs`.
 
+mod excerpt;
 #[cfg(test)]
 mod faults;
 mod finish;
@@ -27,6 +29,7 @@ mod reader;
 mod started;
 mod writer;
 
+pub use excerpt::{EXCERPT, Excerpt, Extent, MOST_EXCERPT_BYTES};
 pub use finish::{DraftEnd, FinishError, FinishedDraft};
 pub use incoming::{IncomingObjects, KeepObjectError};
 pub use objects::{MOST_OBJECT_BYTES, ReadObjectError};

@@ -49,6 +49,12 @@ pub enum OpenStoreError {
         #[source]
         source: io::Error,
     },
+    #[error("`{}` does not say which part of a store this is", path.display())]
+    Excerpt {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error("`{}` has format version {found}, and this program knows up to {IDENTITY_VERSION}: use a newer eval-host", path.display())]
     Newer { path: PathBuf, found: u64 },
     #[error("the operating system gave no random number")]
@@ -80,7 +86,9 @@ impl OpenStoreError {
     /// What it says about evidence that was expected here.
     pub fn state(&self) -> State {
         match self {
-            Self::NoIdentity { .. } | Self::Identity { .. } | Self::NotADirectory { .. } => State::Tampered,
+            Self::NoIdentity { .. } | Self::Identity { .. } | Self::Excerpt { .. } | Self::NotADirectory { .. } => {
+                State::Tampered
+            }
             Self::File(FileError { problem: FileProblem::NotAFile(_) | FileProblem::TooLarge { .. }, .. }) => {
                 State::Tampered
             }
@@ -159,7 +167,7 @@ pub(super) fn read_identity(root: &Dir) -> Result<Option<StoreId>, OpenStoreErro
     })
 }
 
-/// Why bytes do not say which store they are of.
+/// Why bytes do not say which store they are of, or which part of it.
 #[derive(Debug)]
 pub enum IdentityError {
     Newer { found: u64 },

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
+use super::excerpt::{self, Excerpt, Extent};
 use super::objects::{self, ReadObjectError};
 use super::open::{self, OpenStoreError};
 use super::started::{self, Started};
@@ -36,6 +37,11 @@ pub(super) fn is_ignored(name: &OsStr) -> bool {
 pub trait Evidence: Sync {
     fn id(&self) -> StoreId;
 
+    /// How much of its store it says that it holds. Of what says nothing, everything is demanded.
+    fn extent(&self) -> Extent<'_> {
+        Extent::Whole
+    }
+
     /// The names of what should be records.
     fn names(&self) -> Result<Vec<OsString>, LockError>;
 
@@ -50,6 +56,12 @@ pub trait Evidence: Sync {
     /// The same without keeping the content.
     fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError>;
 
+    /// The objects in it that are none of `named`, as far as that means something: a store also keeps objects of runs that
+    /// were never recorded.
+    fn strays(&self, _named: &BTreeSet<Digest>) -> Vec<Digest> {
+        Vec::new()
+    }
+
     /// The record at a place, if it is still the one that was verified there: a file may have changed since it was walked.
     fn verified_record(&self, link: &Link) -> Option<RecordedRun> {
         let bytes = self.record(link.file_name().as_str()).ok()?;
@@ -61,6 +73,8 @@ pub trait Evidence: Sync {
 #[derive(Debug)]
 pub struct StoreReader {
     id: StoreId,
+    /// What the store is a part of, if it was unpacked from a bundle.
+    excerpt: Option<Excerpt>,
     root: Dir,
     patience: Duration,
     runs: Dir,
@@ -117,10 +131,11 @@ impl StoreReader {
     pub(super) fn from_root(root: Dir, patience: Duration) -> Result<Self, OpenStoreError> {
         let no_identity = || OpenStoreError::NoIdentity { path: root.path().to_owned() };
         let id = open::read_identity(&root)?.ok_or_else(no_identity)?;
+        let excerpt = excerpt::read(&root)?;
         let area =
             |name| root.child_if_any(name)?.ok_or_else(|| OpenStoreError::Missing { path: root.path().join(name) });
         let (runs, objects, started) = (area(open::RUNS)?, area(open::OBJECTS)?, root.child_if_any(open::STARTED)?);
-        Ok(Self { id, root, patience, runs, objects, started })
+        Ok(Self { id, excerpt, root, patience, runs, objects, started })
     }
 
     pub(super) fn root(&self) -> &Dir {
@@ -164,6 +179,10 @@ impl StoreReader {
 impl Evidence for StoreReader {
     fn id(&self) -> StoreId {
         self.id
+    }
+
+    fn extent(&self) -> Extent<'_> {
+        self.excerpt.as_ref().map_or(Extent::Whole, Extent::Unpacked)
     }
 
     fn names(&self) -> Result<Vec<OsString>, LockError> {

@@ -15,7 +15,7 @@ use crate::chain::{Break, Broken, Link, RecordFileName};
 use crate::files::{FileError, FileProblem};
 use crate::record::ReadRecordError;
 use crate::store::{DraftEnd, FinishedDraft, ReadMarkerError, ReadObjectError};
-use eval_model::ids::{Digest, TaskClassName};
+use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::text::Message;
 
 /// The state of a body of evidence, from best to worst.
@@ -89,6 +89,8 @@ pub enum Defect {
     #[error(transparent)]
     Contradiction(Contradiction),
     #[error(transparent)]
+    Excerpt(ExcerptDefect),
+    #[error(transparent)]
     Answer(AnswerDefect),
     #[error("the marker `{marker}` announced the run of record {seq} of `{task_class}`, and no other")]
     MarkerTaken { marker: Digest, task_class: TaskClassName, seq: u64 },
@@ -108,6 +110,17 @@ pub enum Defect {
     ObjectMissing(#[source] ReadObjectError),
     #[error("an object that the record names has changed")]
     ObjectChanged(#[source] ReadObjectError),
+}
+
+/// How evidence differs from what it says that it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExcerptDefect {
+    #[error("it is not of this evidence: there is no record {seq} of `{task_class}` with the hash `{record}`")]
+    NoSuchRecord { task_class: TaskClassName, seq: u64, record: RecordHash },
+    #[error("a bundle holds one record and those before it, and this is none of them")]
+    SurplusRecord,
+    #[error("the record of the bundle does not name it, and a bundle holds nothing else")]
+    SurplusObject,
 }
 
 impl Defect {
@@ -131,6 +144,7 @@ impl Defect {
             | Self::Anchor(_)
             | Self::Signature(_)
             | Self::SignatureAlone
+            | Self::Excerpt(_)
             | Self::NotAFile(_)
             | Self::Marker(_)
             | Self::MarkerGone { .. }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::State;
 use crate::chain::{Head, Heads, StoreId};
 use crate::files::{Dir, FileError, FileProblem, LockError, Missing, Share};
+use crate::store::Excerpt;
 use eval_model::advice::Advice;
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::json;
@@ -35,6 +36,9 @@ pub struct LastSeen {
     heads: Heads,
     /// How many live runs had been started, per task class.
     started: BTreeMap<TaskClassName, u64>,
+    /// What the store said that it is a part of; none if it was whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    excerpt: Option<Excerpt>,
 }
 
 /// What is there about a store.
@@ -81,6 +85,8 @@ pub enum LastSeenDefect {
     Rewritten { seen: RecordHash, found: RecordHash },
     #[error("markers of started runs are gone: {seen} were seen here before, and now there are {found}")]
     MarkersGone { seen: u64, found: u64 },
+    #[error("it says that it is {found}, and it was {seen} when it was seen here before")]
+    OtherExtent { seen: String, found: String },
 }
 
 impl LastSeenDefect {
@@ -157,6 +163,7 @@ impl LastSeenFile {
         store_id: StoreId,
         heads: &Heads,
         started: &BTreeMap<TaskClassName, u64>,
+        excerpt: Option<&Excerpt>,
     ) -> Result<(), LastSeenError> {
         let _lock = self.dir.lock(Share::Nobody, self.patience)?;
         let mut next = LastSeen {
@@ -165,6 +172,7 @@ impl LastSeenFile {
             store_id,
             heads: heads.clone(),
             started: started.clone(),
+            excerpt: excerpt.cloned(),
         };
         let memory = self.read()?;
         if let Memory::Seen(seen) = &memory {
@@ -226,6 +234,24 @@ impl LastSeen {
             (found < *seen).then(|| (Some(task_class.clone()), None, defect))
         };
         self.heads.iter().filter_map(head_defect).chain(self.started.iter().filter_map(marker_defect)).collect()
+    }
+}
+
+impl LastSeen {
+    /// A whole store that says that it is a part hides that objects and markers are gone, and a part that says that it is
+    /// whole, that they are not known.
+    pub(super) fn compare_extent(&self, store_id: StoreId, excerpt: Option<&Excerpt>) -> Option<LastSeenDefect> {
+        if self.store_id != store_id || self.excerpt.as_ref() == excerpt {
+            return None;
+        }
+        Some(LastSeenDefect::OtherExtent { seen: extent(self.excerpt.as_ref()), found: extent(excerpt) })
+    }
+}
+
+fn extent(excerpt: Option<&Excerpt>) -> String {
+    match excerpt {
+        None => "a whole store".to_owned(),
+        Some(Excerpt { task_class, seq, .. }) => format!("what a bundle of record {seq} of `{task_class}` holds"),
     }
 }
 
@@ -314,11 +340,11 @@ mod tests {
         let file = file(&state);
         assert_eq!(file.read().expect("readable"), Memory::None);
         let started = BTreeMap::from([(class("a"), 2)]);
-        file.advance(STORE, &heads(&[("a", 3, "a3"), ("b", 1, "b1")]), &started).expect("written");
-        file.advance(STORE, &heads(&[("a", 2, "a2"), ("b", 2, "b2")]), &BTreeMap::new()).expect("written");
+        file.advance(STORE, &heads(&[("a", 3, "a3"), ("b", 1, "b1")]), &started, None).expect("written");
+        file.advance(STORE, &heads(&[("a", 2, "a2"), ("b", 2, "b2")]), &BTreeMap::new(), None).expect("written");
         assert_eq!(seen(&file).heads, heads(&[("a", 3, "a3"), ("b", 2, "b2")]));
         assert_eq!(seen(&file).started, started);
-        let conflict = file.advance(STORE, &heads(&[("a", 3, "another a3")]), &started);
+        let conflict = file.advance(STORE, &heads(&[("a", 3, "another a3")]), &started, None);
         assert!(matches!(conflict, Err(LastSeenError::Conflict { seq: 3, .. })), "{conflict:?}");
     }
 
@@ -350,7 +376,7 @@ mod tests {
     fn every_flipped_bit_makes_it_damaged() {
         let state = tempfile::tempdir().expect("a temporary folder");
         let file = file(&state);
-        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::from([(class("a"), 7)])).expect("written");
+        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::from([(class("a"), 7)]), None).expect("written");
         let bytes = std::fs::read(file.path()).expect("readable");
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
@@ -365,7 +391,7 @@ mod tests {
     fn each_way_to_go_back_has_its_name() {
         let state = tempfile::tempdir().expect("a temporary folder");
         let file = file(&state);
-        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::from([(class("a"), 1)])).expect("written");
+        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::from([(class("a"), 1)]), None).expect("written");
         let seen = seen(&file);
         let check = |id, heads: &Heads, started: u64, hash: Option<&str>| -> Vec<String> {
             let started = BTreeMap::from([(class("a"), started)]);
@@ -380,5 +406,38 @@ mod tests {
         assert!(check(STORE, &Heads::default(), 1, None)[0].starts_with("its records are gone: 3"));
         assert!(check(STORE, &grown, 0, Some("a3"))[0].starts_with("markers of started runs are gone: 1"));
         assert!(check(StoreId::from_bytes([6; 16]), &grown, 1, Some("a3"))[0].starts_with("it is another store"));
+    }
+
+    #[test]
+    fn what_was_whole_stays_whole() {
+        let state = tempfile::tempdir().expect("a temporary folder");
+        let file = file(&state);
+        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::new(), None).expect("written");
+        let seen = seen(&file);
+        assert_eq!(seen.compare_extent(STORE, None), None);
+        let excerpt = Excerpt { task_class: class("a"), seq: 2, record: hash_of(b"a2") };
+        let defect = seen.compare_extent(STORE, Some(&excerpt)).expect("it was whole");
+        assert_eq!(
+            defect.to_string(),
+            "it says that it is what a bundle of record 2 of `a` holds, and it was a whole store when it was seen here before"
+        );
+        assert_eq!(defect.state(), State::Tampered);
+    }
+
+    #[test]
+    fn a_part_stays_the_part_that_it_was() {
+        let state = tempfile::tempdir().expect("a temporary folder");
+        let file = file(&state);
+        let excerpt = |seq| Excerpt { task_class: class("a"), seq, record: hash_of(b"a3") };
+        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::new(), Some(&excerpt(3))).expect("written");
+        let seen = seen(&file);
+        assert!(seen.compare_extent(STORE, Some(&excerpt(3))).is_none());
+        for other in [None, Some(&excerpt(4))] {
+            assert!(seen.compare_extent(STORE, other).is_some(), "{other:?}");
+        }
+        assert!(
+            seen.compare_extent(StoreId::from_bytes([6; 16]), None).is_none(),
+            "another store is said to be another"
+        );
     }
 }

@@ -14,6 +14,8 @@ pub enum Note {
     NotSeenBefore,
     /// Nor will there be the next time.
     NothingRemembered,
+    /// The evidence says that it is what a bundle of this record holds.
+    Excerpt { task_class: TaskClassName, seq: u64 },
     /// Something is wrong with records that were not asked for.
     EarlierFindings { findings: usize, since: UtcMillis },
     /// Somebody else owns parts of the store, of which this is the first.
@@ -37,6 +39,7 @@ impl Note {
             | Self::CheckpointIsSilent { task_class } => Some(task_class),
             Self::NotSeenBefore
             | Self::NothingRemembered
+            | Self::Excerpt { .. }
             | Self::EarlierFindings { .. }
             | Self::ForeignOwner { .. }
             | Self::OpenToOthers { .. } => None,
@@ -53,6 +56,11 @@ impl fmt::Display for Note {
             Self::NothingRemembered => f.write_str(
                 "without a state directory nothing is remembered of the store, so a tail that is cut off is not noticed; set HOME \
                  or XDG_STATE_HOME",
+            ),
+            Self::Excerpt { task_class, seq } => write!(
+                f,
+                "this is what a bundle of record {seq} of `{task_class}` holds: objects of earlier records, markers of live runs up \
+                 to it and other task classes are left out, so nobody can tell from it which runs were never recorded"
             ),
             Self::EarlierFindings { findings, since } => {
                 write!(f, "findings about records that were finished before {since} count, and are not shown: {findings}")

@@ -57,6 +57,8 @@ pub enum ReplayDefect {
     },
     #[error("the output of case `{case_id}` is not UTF-8 text")]
     OutputText { case_id: CaseId },
+    #[error("its objects are left out of this evidence, so it cannot be replayed; use the store that they are in")]
+    LeftOut,
     #[error("an object that the replay needs cannot be read")]
     Object(#[source] ReadObjectError),
     #[error("the record's limits exceed the maxima of this eval-host")]
@@ -72,7 +74,7 @@ impl ReplayDefect {
         let missing =
             |error: &ReadObjectError| matches!(error, ReadObjectError::Missing { .. } | ReadObjectError::Io { .. });
         match self {
-            Self::Limits(_) | Self::Rubric(_) | Self::Runner(_) => State::Unverifiable,
+            Self::LeftOut | Self::Limits(_) | Self::Rubric(_) | Self::Runner(_) => State::Unverifiable,
             Self::Object(error) | Self::Case { source: RestoreCaseError::Object(error), .. } if missing(error) => {
                 State::Unverifiable
             }
@@ -90,6 +92,8 @@ pub struct Replay {
     pub nothing_to_replay: u64,
     /// Cases that used other fuel or memory than recorded, under another version of wasmtime.
     pub other_fuel: u64,
+    /// Records that were not replayed, because a bundle leaves their objects out.
+    pub left_out: u64,
     pub findings: Vec<Finding>,
 }
 
@@ -101,13 +105,31 @@ pub fn replay(
     select: &dyn Fn(&Link) -> bool,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Replay {
-    let links: Vec<&Link> = verification.links.values().filter(|link| select(link)).collect();
-    let mut replayer = Replayer { evidence, settings, prepared: None, replay: Replay::default() };
+    let is_left_out =
+        |link: &&Link| verification.left_out.contains(&(link.position.task_class.clone(), link.position.seq));
+    let selected = verification.links.values().filter(|link| select(link));
+    let (left_out, links): (Vec<&Link>, Vec<&Link>) = selected.partition(is_left_out);
+    let replay = Replay { left_out: left_out.len() as u64, ..Replay::default() };
+    let mut replayer = Replayer { evidence, settings, prepared: None, replay };
     for (index, link) in links.iter().enumerate() {
         progress(index, links.len());
         replayer.replay_record(link);
     }
     replayer.replay
+}
+
+/// Replays one verified record, for somebody who relies on its scores: that its objects are left out is a finding here.
+pub fn replay_record(
+    evidence: &dyn Evidence,
+    verification: &Verification,
+    settings: ReplaySettings<'_>,
+    link: &Link,
+) -> Replay {
+    let mut replay = replay(evidence, verification, settings, &|other| other == link, &mut |_, _| {});
+    if replay.left_out > 0 {
+        replay.findings.push(Finding::at(link, Defect::Replay(ReplayDefect::LeftOut)));
+    }
+    replay
 }
 
 struct Replayer<'a> {
@@ -259,7 +281,7 @@ fn compare(case: &CaseResult<RecordedScore>, judged: &Judgement) -> Result<CaseR
 
 #[cfg(test)]
 mod tests {
-    use super::super::walk::{ObjectScope, verify_evidence};
+    use super::super::walk::verify_evidence;
     use super::*;
     use crate::record::EvalRunRecord;
     use crate::record::fixture::{Grader, Run};
@@ -337,7 +359,7 @@ mod tests {
             let task_class = "fixture".parse().expect("a task class");
             store.append(&Snapshot::default(), &task_class, &incoming, build).expect("committed");
         }
-        let verification = verify_evidence(store.reader(), ObjectScope::All, &mut |_, _| {}).expect("it can be read");
+        let verification = verify_evidence(store.reader(), &mut |_, _| {}).expect("it can be read");
         assert_eq!(verification.state(), State::Ok, "{:?}", verification.findings);
         let workers = NonZeroUsize::new(2).expect("two");
         let settings = ReplaySettings { loader: &loads, wasmtime_version: version, workers };

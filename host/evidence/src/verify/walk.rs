@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::answers::ObjectFacts;
 use super::case::read_manifest;
 use super::figures;
-use super::finding::{Defect, Finding, State};
+use super::finding::{Defect, ExcerptDefect, Finding, State};
 use super::last_seen::{FirstUse, LastSeenDefect, LastSeenError, LastSeenFile, Memory};
 use super::note::Note;
 use super::run_summary::RunSummary;
@@ -13,7 +13,10 @@ use super::signatures::Signatures;
 use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, Position, StoreId};
 use crate::files::{FileError, LockError};
-use crate::store::{Evidence, ReadMarkerError, Seen, Snapshot, Started, StoreReader, scan};
+use crate::record::{ReadRecordError, RecordedRun};
+use crate::store::{
+    EXCERPT, Evidence, Excerpt, Extent, ReadMarkerError, ReadObjectError, Seen, Snapshot, Started, StoreReader, scan,
+};
 use eval_model::advice::Advice;
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::utc::UtcMillis;
@@ -26,11 +29,11 @@ pub struct ClassSummary {
     pub started: u64,
 }
 
-/// Of which records the objects must be there.
+/// How much of a store is compared with a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectScope {
     All,
-    /// Of the newest record of each task class: what a bundle carries.
+    /// Of each task class that is there, what is there of it: a bundle carries no more.
     Newest,
 }
 
@@ -68,6 +71,10 @@ impl Advice for VerifyError {
 #[derive(Debug)]
 pub struct Verification {
     pub store_id: StoreId,
+    /// What the evidence is, where it says that it is not all of its store.
+    pub excerpt: Option<Excerpt>,
+    /// Places of records that lack objects because these are left out.
+    pub left_out: BTreeSet<(TaskClassName, u64)>,
     pub classes: BTreeMap<TaskClassName, ClassSummary>,
     /// Every record that reads as one, by its place. Of a fork, one branch.
     pub links: BTreeMap<(TaskClassName, u64), Link>,
@@ -99,6 +106,11 @@ impl Verification {
         self.snapshot.heads()
     }
 
+    /// How much of a checkpoint the evidence can be held to.
+    pub fn scope(&self) -> ObjectScope {
+        if self.excerpt.is_some() { ObjectScope::Newest } else { ObjectScope::All }
+    }
+
     pub fn started_counts(&self) -> BTreeMap<TaskClassName, u64> {
         let counts = self.classes.iter().map(|(class, summary)| (class.clone(), summary.started));
         counts.filter(|(_, started)| *started > 0).collect()
@@ -122,6 +134,7 @@ impl Verification {
         self.notes.retain(|note| note.task_class().is_none_or(|class| class == task_class));
         self.classes.retain(|class, _| class == task_class);
         self.links.retain(|(class, _), _| class == task_class);
+        self.left_out.retain(|(class, _)| class == task_class);
         self.unfinished.retain(|started| &started.marker.task_class == task_class);
     }
 
@@ -188,6 +201,9 @@ impl Verification {
 
     /// How many live runs of the class were started and never recorded; `None` where nobody can know.
     pub fn unfinished_of(&self, task_class: &TaskClassName) -> Option<u64> {
+        if self.excerpt.as_ref().is_some_and(|excerpt| excerpt.task_class == *task_class) {
+            return None;
+        }
         Some(self.unfinished.iter().filter(|started| started.marker.task_class == *task_class).count() as u64)
     }
 
@@ -206,7 +222,7 @@ pub fn verify_store(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Verification, VerifyError> {
     let memory = checks.last_seen.map_or(Ok(Memory::None), LastSeenFile::read)?;
-    let (mut verification, named) = walk(store, ObjectScope::All, progress)?;
+    let (mut verification, named) = walk(store, progress)?;
     let (markers, marker_findings) = store.started()?;
     verification.add(marker_findings);
     verification.add_markers(markers, named);
@@ -218,10 +234,9 @@ pub fn verify_store(
 /// Walks evidence that has no more than its records and objects.
 pub fn verify_evidence(
     evidence: &dyn Evidence,
-    scope: ObjectScope,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Verification, VerifyError> {
-    walk(evidence, scope, progress).map(|(verification, _)| verification)
+    walk(evidence, progress).map(|(verification, _)| verification)
 }
 
 /// Which record names which marker.
@@ -243,13 +258,12 @@ impl NamedMarkers {
 
 fn walk(
     evidence: &dyn Evidence,
-    scope: ObjectScope,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<(Verification, NamedMarkers), VerifyError> {
     let mut classes: BTreeMap<TaskClassName, ClassSummary> = BTreeMap::new();
     let mut named = NamedMarkers::default();
     let (mut taken, mut runs) = (Vec::new(), BTreeMap::new());
-    let mut contents = ContentCheck::new(evidence, scope);
+    let mut contents = ContentCheck::new(evidence);
     let mut signatures = Signatures::default();
     let mut scan = scan(evidence, evidence.names()?, &Snapshot::default(), &mut |seen: &Seen<'_>| {
         classes.entry(seen.record.task_class.clone()).or_default().records += 1;
@@ -259,16 +273,19 @@ fn walk(
         }
         runs.insert((seen.record.task_class.clone(), seen.record.seq), RunSummary::of(seen.record));
         contents.check(seen);
-        contents.findings.extend(signatures.read(evidence, seen.link));
+        contents.contents.findings.extend(signatures.read(evidence, seen.link));
         progress(seen.done, seen.total);
     });
-    scan.findings.extend(contents.finish());
+    let Contents { findings, left_out, required } = contents.contents;
+    scan.findings.extend(findings);
     scan.findings.extend(taken);
     let unfinished = |draft| Finding::of_file(format!("runs/{draft}"), Defect::Draft);
     scan.findings.extend(scan.drafts.into_iter().map(unfinished));
     let place = |link: Link| ((link.position.task_class.clone(), link.position.seq), link);
     let mut verification = Verification {
         store_id: evidence.id(),
+        excerpt: evidence.extent().excerpt().cloned(),
+        left_out,
         classes,
         links: scan.links.into_iter().map(place).collect(),
         runs,
@@ -281,6 +298,7 @@ fn walk(
     };
     verification.note_clocks();
     verification.add(scan.findings);
+    verification.check_extent(evidence, &required);
     Ok((verification, named))
 }
 
@@ -297,6 +315,43 @@ impl Verification {
         };
         let notes: Vec<_> = pairs.filter(went_back).map(note).collect();
         self.notes.extend(notes);
+    }
+
+    /// Holds evidence that says that it is not all of its store to what it says.
+    fn check_extent(&mut self, evidence: &dyn Evidence, required: &BTreeSet<Digest>) {
+        let Some(excerpt) = evidence.extent().excerpt() else { return };
+        self.notes.push(Note::Excerpt { task_class: excerpt.task_class.clone(), seq: excerpt.seq });
+        let mut findings = Vec::new();
+        if self.hash_at(&excerpt.task_class, excerpt.seq) != Some(excerpt.record) && !self.has_unread_records() {
+            let Excerpt { task_class, seq, record } = excerpt.clone();
+            let defect = Defect::Excerpt(ExcerptDefect::NoSuchRecord { task_class, seq, record });
+            findings.push(Finding::of_file(EXCERPT.to_owned(), defect));
+        }
+        if let Extent::Bundle(excerpt) = evidence.extent() {
+            let is_surplus = |link: &&Link| !excerpt.lacks_marker(&link.position.task_class, link.position.seq);
+            let surplus = |link: &Link| Finding::at(link, Defect::Excerpt(ExcerptDefect::SurplusRecord));
+            findings.extend(self.links.values().filter(is_surplus).map(surplus));
+            findings.extend(self.strays(evidence, required));
+        }
+        self.add(findings);
+    }
+
+    /// Records that this program cannot read: any of them may be the one that is looked for.
+    fn has_unread_records(&self) -> bool {
+        let is_unread =
+            |defect: &_| matches!(defect, Defect::Unreadable(_) | Defect::Malformed(ReadRecordError::Newer { .. }));
+        self.findings.iter().any(|finding| is_unread(&finding.defect))
+    }
+
+    /// Objects of a bundle that its record does not name. Where something that names objects is missing or not understood,
+    /// nobody can tell which these are.
+    fn strays(&self, evidence: &dyn Evidence, required: &BTreeSet<Digest>) -> Vec<Finding> {
+        if self.findings.iter().any(|finding| finding.state() == State::Unverifiable) {
+            return Vec::new();
+        }
+        let stray =
+            |digest| Finding::of_file(format!("objects/{digest}"), Defect::Excerpt(ExcerptDefect::SurplusObject));
+        evidence.strays(required).into_iter().map(stray).collect()
     }
 
     fn add_markers(&mut self, markers: Vec<Started>, mut named: NamedMarkers) {
@@ -320,7 +375,10 @@ impl Verification {
                 self.unfinished.push(started);
             }
         }
-        let gone = named.0.iter().filter(|(marker, _)| !there.contains(*marker));
+        let is_left_out = |(class, seq): &(TaskClassName, u64)| {
+            self.excerpt.as_ref().is_some_and(|excerpt| excerpt.lacks_marker(class, *seq))
+        };
+        let gone = named.0.iter().filter(|(marker, place)| !there.contains(*marker) && !is_left_out(place));
         let finding = |(marker, (class, seq)): (&Digest, &(TaskClassName, u64))| {
             Finding::of_class(Some(class.clone()), Some(*seq), Defect::MarkerGone { marker: *marker })
         };
@@ -345,6 +403,10 @@ impl Verification {
         let newer = u64::try_from(self.newer_markers().count()).unwrap_or(u64::MAX);
         let is_there =
             |defect: &_| matches!(defect, LastSeenDefect::MarkersGone { seen, found } if seen - found <= newer);
+        let extent_defect = match &memory {
+            Memory::Seen(seen) => seen.compare_extent(self.store_id, self.excerpt.as_ref()),
+            Memory::None | Memory::Damaged { .. } => None,
+        };
         let mut defects = match memory {
             Memory::Seen(seen) => {
                 seen.compare(self.store_id, self.heads(), &started, &|class, seq| self.hash_at(class, seq))
@@ -354,6 +416,7 @@ impl Verification {
             Memory::None => Vec::new(),
         };
         defects.retain(|(_, _, defect)| !is_there(defect));
+        defects.extend(extent_defect.map(|defect| (None, None, defect)));
         let finding = |(class, seq, defect)| Finding::of_class(class, seq, Defect::LastSeen(defect));
         self.add(defects.into_iter().map(finding));
     }
@@ -362,79 +425,130 @@ impl Verification {
 /// What a record says beside its place: its figures, and the objects it names. An object is read once, whoever names it.
 struct ContentCheck<'a> {
     evidence: &'a dyn Evidence,
-    scope: ObjectScope,
     facts: ObjectFacts<'a>,
     checked: BTreeSet<Digest>,
-    findings: Vec<Finding>,
-    /// The newest record of each class so far, whose objects are checked at the end.
-    newest: BTreeMap<TaskClassName, Named>,
+    /// The files of each case that was read.
+    cases: BTreeMap<Digest, Vec<Digest>>,
+    required_cases: BTreeSet<Digest>,
+    missing: BTreeSet<Digest>,
+    contents: Contents,
 }
 
-/// A record's place, and the objects it names.
-struct Named {
-    link: Link,
-    objects: BTreeSet<Digest>,
-    cases: BTreeSet<Digest>,
+/// What became of the objects.
+#[derive(Default)]
+struct Contents {
+    findings: Vec<Finding>,
+    /// Places of records that may lack objects, and do.
+    left_out: BTreeSet<(TaskClassName, u64)>,
+    /// The objects that must be there: what a record without an excuse names.
+    required: BTreeSet<Digest>,
+}
+
+/// Whether an object that a record names must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Required,
+    /// It may be left out. If it is there, it must be right.
+    Optional,
 }
 
 impl<'a> ContentCheck<'a> {
-    fn new(evidence: &'a dyn Evidence, scope: ObjectScope) -> Self {
-        let facts = ObjectFacts::new(evidence);
-        Self { evidence, scope, facts, checked: BTreeSet::new(), findings: Vec::new(), newest: BTreeMap::new() }
+    fn new(evidence: &'a dyn Evidence) -> Self {
+        Self {
+            evidence,
+            facts: ObjectFacts::new(evidence),
+            checked: BTreeSet::new(),
+            cases: BTreeMap::new(),
+            required_cases: BTreeSet::new(),
+            missing: BTreeSet::new(),
+            contents: Contents::default(),
+        }
     }
 
     fn check(&mut self, seen: &Seen<'_>) {
-        let record = seen.record;
-        let named = Named {
-            link: seen.link.clone(),
-            objects: record.named_objects(),
-            cases: record.case_digest_set.values().copied().collect(),
-        };
-        if let Some(contradiction) = figures::contradiction(record) {
-            self.findings.push(Finding::at(&named.link, Defect::Contradiction(contradiction)));
+        if let Some(contradiction) = figures::contradiction(seen.record) {
+            self.contents.findings.push(Finding::at(seen.link, Defect::Contradiction(contradiction)));
         }
-        if let Some(defect) = self.facts.contradiction(record) {
-            self.findings.push(Finding::at(&named.link, Defect::Answer(defect)));
+        if let Some(defect) = self.facts.contradiction(seen.record) {
+            self.contents.findings.push(Finding::at(seen.link, Defect::Answer(defect)));
         }
-        match self.scope {
-            ObjectScope::All => self.check_objects(&named),
-            ObjectScope::Newest => {
-                if self.newest.get(&record.task_class).is_none_or(|newest| newest.link.position.seq < record.seq) {
-                    self.newest.insert(record.task_class.clone(), named);
-                }
-            }
-        }
+        self.check_objects(seen.link, seen.record);
     }
 
-    fn finish(mut self) -> Vec<Finding> {
-        for named in std::mem::take(&mut self.newest).values() {
-            self.check_objects(named);
+    fn check_objects(&mut self, link: &Link, record: &RecordedRun) {
+        let may_lack = |excerpt: &Excerpt| excerpt.may_lack_objects(&record.task_class, record.seq);
+        let is_optional = self.evidence.extent().excerpt().is_some_and(may_lack);
+        let presence = if is_optional { Presence::Optional } else { Presence::Required };
+        // Cases first: an object that is a case and something else too must be read as a case.
+        let cases: BTreeSet<_> = record.case_digest_set.values().copied().collect();
+        for case in cases {
+            self.check_case(link, presence, case);
         }
-        self.findings
-    }
-
-    fn check_objects(&mut self, named: &Named) {
-        for digest in &named.objects {
-            let is_case = named.cases.contains(digest);
-            let defect = if is_case { self.check_case(*digest) } else { self.check_object(*digest) };
-            if let Some(defect) = defect {
-                self.findings.push(Finding::at(&named.link, defect));
-            }
+        for digest in record.named_objects() {
+            self.check_object(link, presence, digest);
         }
-    }
-
-    fn check_object(&mut self, digest: Digest) -> Option<Defect> {
-        if self.checked.insert(digest) { self.evidence.check_object(digest).err().map(Defect::from) } else { None }
     }
 
     /// A case's object leads to its files.
-    fn check_case(&mut self, digest: Digest) -> Option<Defect> {
-        if !self.checked.insert(digest) {
-            return None;
+    fn check_case(&mut self, link: &Link, presence: Presence, digest: Digest) {
+        if presence == Presence::Required && !self.required_cases.insert(digest) {
+            return;
         }
-        match read_manifest(self.evidence, digest) {
-            Ok(manifest) => manifest.files().find_map(|(_, file)| self.check_object(file)),
-            Err(error) => Some(error.into()),
+        self.read_case(link, digest);
+        self.hold(link, presence, digest);
+        for file in self.cases[&digest].clone() {
+            self.check_object(link, presence, file);
+        }
+    }
+
+    fn read_case(&mut self, link: &Link, digest: Digest) {
+        if self.cases.contains_key(&digest) {
+            return;
+        }
+        self.checked.insert(digest);
+        let files = match read_manifest(self.evidence, digest) {
+            Ok(manifest) => manifest.files().map(|(_, file)| file).collect(),
+            Err(error) => {
+                self.add(link, digest, error.into());
+                Vec::new()
+            }
+        };
+        self.cases.insert(digest, files);
+    }
+
+    fn check_object(&mut self, link: &Link, presence: Presence, digest: Digest) {
+        if self.checked.insert(digest)
+            && let Err(error) = self.evidence.check_object(digest)
+        {
+            self.add(link, digest, error.into());
+        }
+        self.hold(link, presence, digest);
+    }
+
+    /// What is missing is wrong only where somebody needs it.
+    fn add(&mut self, link: &Link, digest: Digest, defect: Defect) {
+        match defect {
+            Defect::ObjectMissing(ReadObjectError::Missing { .. }) => {
+                self.missing.insert(digest);
+            }
+            defect => self.contents.findings.push(Finding::at(link, defect)),
+        }
+    }
+
+    fn hold(&mut self, link: &Link, presence: Presence, digest: Digest) {
+        let is_new = presence == Presence::Required && self.contents.required.insert(digest);
+        if !self.missing.contains(&digest) {
+            return;
+        }
+        match presence {
+            Presence::Required if is_new => {
+                let defect = Defect::ObjectMissing(ReadObjectError::Missing { digest });
+                self.contents.findings.push(Finding::at(link, defect));
+            }
+            Presence::Required => {}
+            Presence::Optional => {
+                self.contents.left_out.insert((link.position.task_class.clone(), link.position.seq));
+            }
         }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct ClassLine<'a> {
     pub(crate) task_class: &'a TaskClassName,
     pub(crate) records: u64,
     pub(super) head: Option<String>,
-    pub(crate) unfinished: u64,
+    pub(crate) unfinished: Option<u64>,
     /// By a trusted key.
     pub(crate) signed: u64,
     pub(crate) signed_by_unknown_keys: u64,
@@ -66,13 +66,12 @@ pub(crate) struct ClassLine<'a> {
 
 impl<'a> ClassLine<'a> {
     fn new(verification: &Verification, task_class: &'a TaskClassName, summary: &ClassSummary) -> Self {
-        let unfinished = verification.unfinished.iter().filter(|started| started.marker.task_class == *task_class);
         let SignatureCounts { trusted, unknown, unsigned } = verification.signature_counts(task_class);
         Self {
             task_class,
             records: summary.records,
             head: verification.heads().get(task_class).map(|head| head.hash.to_string()),
-            unfinished: unfinished.count() as u64,
+            unfinished: verification.unfinished_of(task_class),
             signed: trusted,
             signed_by_unknown_keys: unknown,
             unsigned,
@@ -91,6 +90,7 @@ pub(super) struct ReplayLine {
     pub(super) replayed: u64,
     pub(super) nothing_to_replay: u64,
     pub(super) other_fuel: u64,
+    pub(super) left_out: u64,
 }
 
 impl From<&Replay> for ReplayLine {
@@ -100,6 +100,7 @@ impl From<&Replay> for ReplayLine {
             replayed: replayed.replayed,
             nothing_to_replay: replayed.nothing_to_replay,
             other_fuel: replayed.other_fuel,
+            left_out: replayed.left_out,
         }
     }
 }

@@ -161,7 +161,7 @@ impl Facts {
             task_class: &self.task_class,
             records: 1,
             head: Some("a".repeat(64)),
-            unfinished: 1,
+            unfinished: Some(1),
             signed: 1,
             signed_by_unknown_keys: 2,
             unsigned: 3,
@@ -172,7 +172,7 @@ impl Facts {
             findings: vec![finding],
             notes: self.texts.clone(),
             classes: vec![class],
-            replay: Some(ReplayLine { records: 1, replayed: 2, nothing_to_replay: 3, other_fuel: 4 }),
+            replay: Some(ReplayLine { records: 1, replayed: 2, nothing_to_replay: 3, other_fuel: 4, left_out: 5 }),
         };
         vec![
             Line::Verification(verification),

@@ -18,7 +18,7 @@ use super::writer::tests::KEY;
 use super::{AppendError, Receipt, Snapshot, StoreReader, StoreWriter};
 use crate::anchor::NoteSigner;
 use crate::record::fixture::Run;
-use crate::verify::{ObjectScope, State, Verification, verify_evidence};
+use crate::verify::{State, Verification, verify_evidence};
 use eval_model::ids::TaskClassName;
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -82,7 +82,7 @@ fn append_by(hand: Hand, path: &Path, name: &str, label: u32) -> Result<Receipt,
 /// The store as somebody sees it who trusts the key that its records are signed with.
 fn verified(path: &Path) -> Verification {
     let store = StoreReader::open(path, PATIENCE).expect("it is a store");
-    let mut verification = verify_evidence(&store, ObjectScope::All, &mut |_, _| {}).expect("it can be read");
+    let mut verification = verify_evidence(&store, &mut |_, _| {}).expect("it can be read");
     verification.check_signatures(&[signer().verifier().clone()]);
     verification
 }

@@ -44,7 +44,7 @@ impl Scene {
         let mut scene = scene(nothing);
         let seen = scene.verified(true);
         assert_eq!((seen.state(), seen.unfinished.len()), (State::Ok, 1), "{:?}", seen.findings);
-        scene.last_seen.advance(seen.store_id, seen.heads(), &seen.started_counts()).expect("remembered");
+        scene.last_seen.advance(seen.store_id, seen.heads(), &seen.started_counts(), None).expect("remembered");
         scene.checkpoint = Checkpoint::new(seen.store_id, seen.heads().clone());
         scene
     }

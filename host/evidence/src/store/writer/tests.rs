@@ -5,7 +5,7 @@ use crate::anchor::RecordSignature;
 use crate::chain::Heads;
 use crate::record::fixture::Run;
 use crate::verify::{
-    Checks, FirstUse, LastSeenFile, ObjectScope, SignatureCounts, State, Verification, verify_evidence, verify_store,
+    Checks, FirstUse, LastSeenFile, SignatureCounts, State, Verification, verify_evidence, verify_store,
 };
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -41,7 +41,7 @@ fn try_append(store: &StoreWriter, known: &Snapshot, name: &str, run: &Run) -> R
 pub(in crate::store) const KEY: &str = "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz";
 
 pub(in crate::store) fn append_signed(store: &StoreWriter, name: &str, label: u32) -> Receipt {
-    let (run, signer) = (Run::new(label), KEY.parse().expect("a key"));
+    let (run, signer) = (Run::of(name, label), KEY.parse().expect("a key"));
     let incoming = store.incoming().expect("it takes objects");
     run.keep_objects(&incoming);
     let build = |position: &_| run.at(position);
@@ -49,7 +49,7 @@ pub(in crate::store) fn append_signed(store: &StoreWriter, name: &str, label: u3
 }
 
 fn verified(store: &StoreWriter) -> Verification {
-    verify_evidence(store.reader(), ObjectScope::All, &mut |_, _| {}).expect("it can be read")
+    verify_evidence(store.reader(), &mut |_, _| {}).expect("it can be read")
 }
 
 pub(in crate::store) fn state_of(store: &StoreWriter) -> (State, Vec<String>) {
@@ -225,7 +225,7 @@ fn a_marker_of_a_newer_version_is_unverifiable_and_not_tampered() {
     store.append(&Snapshot::default(), &class("a"), &incoming, build).expect("committed");
     let last_seen = LastSeenFile::open(temp.path(), store.reader().root().path(), PATIENCE).expect("a last-seen head");
     let started = [(class("a"), 1)].into();
-    last_seen.advance(store.reader().id(), verified(&store).heads(), &started).expect("remembered");
+    last_seen.advance(store.reader().id(), verified(&store).heads(), &started, None).expect("remembered");
     let state = || {
         let checks = Checks { last_seen: Some(&last_seen), first_use: FirstUse::Refuse, user: user() };
         let found = verify_store(store.reader(), checks, &mut |_, _| {}).expect("it can be read");
