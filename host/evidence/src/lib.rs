@@ -11,6 +11,7 @@ pub mod bundle;
 pub mod chain;
 pub mod files;
 pub mod gate;
+pub mod memory;
 pub mod record;
 pub mod store;
 pub mod verified;

@@ -11,10 +11,11 @@ use eval_model::utc::UtcMillis;
 
 use crate::chain::{Heads, StoreId};
 use crate::files::FileError;
+use crate::memory::{Intents, IntentsFile, JournalMemory};
 use crate::record::RecordedRun;
 use crate::store::{AnnounceError, Evidence as _, FinishError, OpenStoreError, Receipt, Started, StoreWriter};
 use crate::verify::{
-    Checks, FirstUse, LastSeenError, LastSeenFile, Note, State, Verification, VerifyError, verify_store,
+    Checks, Finding, FirstUse, LastSeenError, LastSeenFile, Note, State, Verification, VerifyError, verify_store,
 };
 
 /// What is remembered of a store outside of it, and whether it need be.
@@ -37,6 +38,20 @@ impl StoreMemory {
         self.last_seen.as_ref().is_some_and(|last_seen| last_seen.path().exists())
     }
 
+    /// Which drafts in the store are believed to be this user's own.
+    pub fn intents(&self) -> Intents {
+        match (&self.last_seen, self.first_use) {
+            (Some(last_seen), _) => Intents::Remembered(IntentsFile::on(last_seen.shelf())),
+            (None, FirstUse::Trust) => Intents::Unknown,
+            (None, FirstUse::Refuse) => Intents::NoneBelieved,
+        }
+    }
+
+    /// What is remembered of the store's journal of this name.
+    pub fn journal(&self, name: &str) -> JournalMemory {
+        JournalMemory::new(self.last_seen.as_ref().map(|last_seen| last_seen.shelf().clone()), name, self.first_use)
+    }
+
     /// Remembers what was verified, up to these heads.
     pub fn advance(&self, verification: &Verification, heads: &Heads) -> Result<(), RememberError> {
         self.remember(verification.store_id, heads, &verification.started_counts())
@@ -48,10 +63,10 @@ impl StoreMemory {
         heads: &Heads,
         started: &BTreeMap<TaskClassName, u64>,
     ) -> Result<(), RememberError> {
-        match &self.last_seen {
-            Some(last_seen) => last_seen.advance(store_id, heads, started).map_err(RememberError),
-            None => Ok(()),
-        }
+        let Some(last_seen) = &self.last_seen else { return Ok(()) };
+        last_seen.advance(store_id, heads, started).map_err(RememberError)?;
+        // What the heads have come to is committed, and no draft of it is wanted any more.
+        IntentsFile::on(last_seen.shelf()).clear(heads).map_err(|error| RememberError(error.into()))
     }
 }
 
@@ -149,6 +164,8 @@ pub struct VerifiedStore {
     writer: StoreWriter,
     verification: Verification,
     memory: StoreMemory,
+    /// What became of the drafts that were there.
+    drafts: Vec<Finding>,
 }
 
 impl VerifiedStore {
@@ -156,12 +173,15 @@ impl VerifiedStore {
     pub fn open(path: &Path, memory: StoreMemory, patience: Duration) -> Result<Self, OpenVerifiedError> {
         let at = || path.to_owned();
         let writer = StoreWriter::open(path, memory.user, patience)
-            .map_err(|source| OpenVerifiedError::Open { path: at(), source })?;
-        writer.finish().map_err(|source| OpenVerifiedError::Finish { path: at(), source: Box::new(source) })?;
+            .map_err(|source| OpenVerifiedError::Open { path: at(), source })?
+            .remembering(memory.intents());
+        let finished = writer.finish();
+        let finished = finished.map_err(|source| OpenVerifiedError::Finish { path: at(), source: Box::new(source) })?;
         let verification = verify_store(writer.reader(), memory.checks(), &mut |_, _| {})
             .map_err(|source| OpenVerifiedError::Verify { path: at(), source })?;
         if verification.is_sound() {
-            return Ok(Self { writer, verification, memory });
+            let drafts = finished.into_iter().map(Finding::from).collect();
+            return Ok(Self { writer, verification, memory, drafts });
         }
         let findings = verification.findings.iter().map(ToString::to_string).collect();
         Err(OpenVerifiedError::Broken { path: at(), state: verification.state(), findings })
@@ -177,6 +197,16 @@ impl VerifiedStore {
 
     pub fn id(&self) -> StoreId {
         self.verification.store_id
+    }
+
+    /// What is remembered of the store outside of it.
+    pub fn memory(&self) -> &StoreMemory {
+        &self.memory
+    }
+
+    /// What became of the drafts that a crash, or somebody else, had left.
+    pub fn drafts(&self) -> &[Finding] {
+        &self.drafts
     }
 
     /// What is worth knowing before a run continues the store. One without records has nothing to tell.

@@ -26,7 +26,7 @@ mod reader;
 mod started;
 mod writer;
 
-pub use finish::{DraftEnd, FinishError, FinishedDraft};
+pub use finish::{DraftEnd, FinishError, FinishedDraft, RefusedDraft};
 pub use incoming::{IncomingObjects, KeepObjectError};
 pub use objects::{MOST_OBJECT_BYTES, ReadObjectError};
 pub use open::{IDENTITY, IdentityError, OpenStoreError, encode_identity, parse_identity};
