@@ -17,8 +17,8 @@ pub struct SeenJournal {
     pub started_marker: Digest,
     /// How many lines were durable.
     pub lines: u64,
-    /// The BLAKE3 of the last of them, with its newline.
-    pub last_line: Digest,
+    /// The BLAKE3 of the last of them, with its newline; `None` before the first.
+    pub last_line: Option<Digest>,
 }
 
 /// What is remembered of a journal.
@@ -84,7 +84,7 @@ impl JournalMemory {
         }
     }
 
-    /// Forgets a journal that is gone.
+    /// Forgets a journal that is gone, durably.
     pub fn forget(&self) -> Result<(), MemoryError> {
         let Some(shelf) = &self.shelf else { return Ok(()) };
         let _lock = shelf.lock()?;
@@ -107,7 +107,8 @@ mod tests {
     fn each_journal_of_each_store_is_remembered_by_itself_until_it_has_left() {
         let state = tempfile::tempdir().expect("a temporary folder");
         let memory = |store: &str, name: &str| JournalMemory::new(Some(shelf(&state, store)), name, FirstUse::Trust);
-        let seen = |lines| SeenJournal { started_marker: Digest::of(b"marker"), lines, last_line: Digest::of(b"line") };
+        let seen =
+            |lines| SeenJournal { started_marker: Digest::of(b"marker"), lines, last_line: Some(Digest::of(b"line")) };
         let recalled = |store, name| memory(store, name).recall().expect("readable");
         memory("/one", "a").remember(seen(1)).expect("remembered");
         memory("/one", "a").remember(seen(2)).expect("remembered");
@@ -127,7 +128,7 @@ mod tests {
     fn without_a_state_directory_nothing_is_remembered_and_nothing_fails() {
         let memory = JournalMemory::new(None, "a", FirstUse::Refuse);
         memory
-            .remember(SeenJournal { started_marker: Digest::of(b"m"), lines: 1, last_line: Digest::of(b"l") })
+            .remember(SeenJournal { started_marker: Digest::of(b"m"), lines: 0, last_line: None })
             .expect("nothing to do");
         memory.leave().expect("nothing to do");
         memory.forget().expect("nothing to do");

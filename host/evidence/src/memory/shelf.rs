@@ -127,11 +127,11 @@ impl Shelf {
         self.replace(kind, &About { schema_version: SCHEMA_VERSION, store: self.store.clone(), seen })
     }
 
-    /// Forgets it, or has nothing to forget. A crash may bring it back.
+    /// Forgets it durably, or has nothing to forget. The caller holds the lock.
     pub(super) fn forget(&self, kind: &str) -> Result<(), FileError> {
         match self.dir.unlink(self.name(kind)) {
             Err(error) if error.is_missing() => Ok(()),
-            result => result,
+            result => result.and_then(|()| self.dir.sync()),
         }
     }
 }
