@@ -78,11 +78,11 @@ fn is_refused(desk: &Desk, why: &str) {
     assert!(refused.stderr.contains(ANOTHER), "{}", refused.stderr);
     assert_eq!(fs::read(journal(desk)).ok(), before, "it is kept as it is");
     assert!(desk.records().is_empty(), "nothing is chained");
-    another_can_be_started(desk, why, before);
+    another_can_be_started(desk, why, before.as_deref());
 }
 
 #[track_caller]
-fn another_can_be_started(desk: &Desk, why: &str, before: Option<Vec<u8>>) {
+fn another_can_be_started(desk: &Desk, why: &str, before: Option<&[u8]>) {
     let paid = desk.lines("paid").len();
     let another = desk.live(3, []).run().expect_code(5);
     let warning = another.stderr.lines().find(|line| line.contains(why)).expect("it warns").to_owned();
@@ -91,7 +91,7 @@ fn another_can_be_started(desk: &Desk, why: &str, before: Option<Vec<u8>>) {
     let kept = fs::read_dir(journal(desk).parent().expect("a folder")).expect("listed");
     let kept =
         kept.map(|entry| entry.expect("an entry").path()).find(|path| path.to_string_lossy().contains("abandoned"));
-    assert_eq!(kept.map(|path| fs::read(path).expect("kept")), before, "what was paid for is kept");
+    assert_eq!(kept.map(|path| fs::read(path).expect("kept")).as_deref(), before, "what was paid for is kept");
     let verified = desk.eval(["verify"]).run().expect_code(0).line("verification");
     assert_eq!((&verified["classes"][0]["records"], &verified["classes"][0]["unfinished"]), (&1.into(), &1.into()));
     let _ = desk.live(3, ["--resume"]).run().expect_code(2);
