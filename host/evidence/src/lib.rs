@@ -12,6 +12,7 @@ pub mod cassette;
 pub mod chain;
 pub mod files;
 pub mod gate;
+pub mod memory;
 pub mod record;
 pub mod store;
 pub mod verified;

@@ -11,6 +11,7 @@ use eval_model::utc::UtcMillis;
 
 use crate::chain::{Heads, StoreId};
 use crate::files::FileError;
+use crate::memory::{Intents, IntentsFile, JournalMemory};
 use crate::record::RecordedRun;
 use crate::store::{AnnounceError, Evidence as _, FinishError, OpenStoreError, Origin, Receipt, Started, StoreWriter};
 use crate::verify::{
@@ -37,6 +38,20 @@ impl StoreMemory {
         self.last_seen.as_ref().is_some_and(|last_seen| last_seen.path().exists())
     }
 
+    /// Which drafts in the store are believed to be this user's own.
+    pub fn intents(&self) -> Intents {
+        match (&self.last_seen, self.first_use) {
+            (Some(last_seen), _) => Intents::Remembered(IntentsFile::on(last_seen.shelf())),
+            (None, FirstUse::Trust) => Intents::Unknown,
+            (None, FirstUse::Refuse) => Intents::NoneBelieved,
+        }
+    }
+
+    /// What is remembered of the store's journal of this name.
+    pub fn journal(&self, name: &str) -> JournalMemory {
+        JournalMemory::new(self.last_seen.as_ref().map(|last_seen| last_seen.shelf().clone()), name, self.first_use)
+    }
+
     /// Remembers what was verified, up to these heads.
     pub fn advance(&self, verification: &Verification, heads: &Heads) -> Result<(), RememberError> {
         self.remember(verification, heads, &verification.started_counts())
@@ -48,11 +63,11 @@ impl StoreMemory {
         heads: &Heads,
         started: &BTreeMap<TaskClassName, u64>,
     ) -> Result<(), RememberError> {
+        let Some(last_seen) = &self.last_seen else { return Ok(()) };
         let Verification { store_id, excerpt, .. } = verification;
-        match &self.last_seen {
-            Some(last_seen) => last_seen.advance(*store_id, heads, started, excerpt.as_ref()).map_err(RememberError),
-            None => Ok(()),
-        }
+        last_seen.advance(*store_id, heads, started, excerpt.as_ref()).map_err(RememberError)?;
+        // What the heads have come to is committed, and no draft of it is wanted any more.
+        IntentsFile::on(last_seen.shelf()).clear(heads).map_err(|error| RememberError(error.into()))
     }
 }
 
@@ -168,14 +183,17 @@ pub struct VerifiedStore {
     writer: StoreWriter,
     verification: Verification,
     memory: StoreMemory,
+    /// What became of the drafts that were there.
+    drafts: Vec<Finding>,
 }
 
 impl VerifiedStore {
     /// Opens the store, which is made if there is none and never was one, finishes what a crash left in it, and verifies it.
     pub fn open(path: &Path, memory: StoreMemory, patience: Duration) -> Result<Self, OpenVerifiedError> {
         let at = || path.to_owned();
-        let writer = open_writer(path, &memory, patience)?;
-        writer.finish().map_err(|source| OpenVerifiedError::Finish { path: at(), source: Box::new(source) })?;
+        let writer = open_writer(path, &memory, patience)?.remembering(memory.intents());
+        let finished = writer.finish();
+        let finished = finished.map_err(|source| OpenVerifiedError::Finish { path: at(), source: Box::new(source) })?;
         // Nobody can have meddled with a store that this very call made. Whether it did, the making says: a look before it
         // could be outrun.
         let checks = match writer.origin() {
@@ -188,7 +206,8 @@ impl VerifiedStore {
             let state = verification.state();
             return Err(OpenVerifiedError::Broken { path: at(), state, findings: verification.findings });
         }
-        let store = Self { writer, verification, memory };
+        let drafts = finished.into_iter().map(Finding::from).collect();
+        let store = Self { writer, verification, memory, drafts };
         store.remember_made().map_err(|source| OpenVerifiedError::Remember { path: at(), source: Box::new(source) })?;
         Ok(store)
     }
@@ -212,6 +231,16 @@ impl VerifiedStore {
 
     pub fn id(&self) -> StoreId {
         self.verification.store_id
+    }
+
+    /// What is remembered of the store outside of it.
+    pub fn memory(&self) -> &StoreMemory {
+        &self.memory
+    }
+
+    /// What became of the drafts that a crash, or somebody else, had left.
+    pub fn drafts(&self) -> &[Finding] {
+        &self.drafts
     }
 
     /// What is worth knowing before a run continues the store. One without records has nothing to tell.

@@ -69,7 +69,8 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     store.require_unfinished(&shards)?;
     let (task_class, cases) = (&run.description.task_class, run.description.names().len() as u64);
     let announce = || store.announce(task_class, now, cases, &shards);
-    let live = LiveFacts { started_marker: &announce, lost_usd: merged.lost_usd };
+    let warnings = merged.warnings.iter().cloned().collect();
+    let live = LiveFacts { started_marker: &announce, lost_usd: merged.lost_usd, warnings };
     let live = run.description.live.is_some().then_some(&live);
     let committed = run.commit(&AnswerSource::Stored(&merged.answers), &store, live, &mut reporters.emit())?;
     reporters.committed(task_class, &committed, &store)

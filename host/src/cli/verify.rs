@@ -184,7 +184,7 @@ fn verify_and_finish(
     let Ok(writer) = StoreWriter::open_existing(&args.places.out, environment::user(), LOCK_PATIENCE) else {
         return Ok(verification);
     };
-    let ends = writer.finish().map_err(|source| {
+    let ends = writer.remembering(memory.intents()).finish().map_err(|source| {
         let path = args.places.out.clone();
         EvidenceError::FinishStore { path, source: Box::new(source) }
     })?;

@@ -16,7 +16,7 @@ use crate::live::agent::{
 };
 use crate::live::cost::{Budget, Permission, Reservation, Settled};
 use crate::live::interrupt::Interrupt;
-use crate::live::journal::{Journal, JournalContents, JournalError};
+use crate::live::journal::{Journal, JournalContents, JournalError, ON_TRUST};
 use crate::live::run_lock::{RunLock, RunLockError};
 use eval_evidence::cassette::{Recording, SutName};
 use eval_evidence::chain::StoreId;
@@ -268,6 +268,12 @@ impl<'a> LiveRun<'a> {
     pub(crate) fn lost(&self) -> Usd {
         let lost = self.parts.earlier.iter().flat_map(|earlier| &earlier.lost);
         lost.fold(Usd::ZERO, |sum, lost| sum.saturating_add(lost.charged))
+    }
+
+    /// What the record must say of the run.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let is_on_trust = self.parts.earlier.as_ref().is_some_and(JournalContents::is_on_trust);
+        if is_on_trust { vec![ON_TRUST.to_owned()] } else { Vec::new() }
     }
 
     /// Ends the run whose record is committed: nothing is left to resume.

@@ -13,7 +13,7 @@ use eval_model::money::Usd;
 use eval_model::utc::UtcMillis;
 
 use super::agent::{Leftover, RunMark, boot_id};
-use super::journal::{Header, Journal, JournalContents, JournalError, JournalPlace};
+use super::journal::{Basis, FoundJournal, Header, Journal, JournalContents, JournalError, JournalPlace, ON_TRUST};
 use super::live_run::end_orphans;
 use crate::description::RunDescription;
 
@@ -71,6 +71,8 @@ impl Advice for BeginError {
 pub(crate) enum Found {
     Nothing,
     Unfinished(Box<JournalContents>),
+    /// Something was there, and it is gone or not to be believed.
+    Broken(JournalError),
     /// Its record is there, or its shard was merged; its process died before it could put its journal away.
     Complete {
         started_at: UtcMillis,
@@ -84,9 +86,18 @@ pub(crate) fn look(
     place: &JournalPlace,
     store: &VerifiedStore,
     scratch: &Path,
+    resume: Resume,
     warn: &mut dyn FnMut(&str),
 ) -> Result<Found, BeginError> {
-    let Some(found) = place.read()? else { return Ok(Found::Nothing) };
+    let found = match place.find(|marker| !store.is_unfinished(marker))? {
+        FoundJournal::Nothing => return Ok(Found::Nothing),
+        FoundJournal::Broken(error) => return Ok(Found::Broken(error)),
+        FoundJournal::Whole(contents) => contents,
+    };
+    let is_unfinished = store.is_unfinished(found.header.started_marker);
+    if found.basis() == Basis::Trust && is_unfinished && resume == Resume::Earlier {
+        place.require_trust()?;
+    }
     for Leftover { path, error } in end_orphans(&found, scratch) {
         // It is in nobody's way: every case gets a folder of its own.
         let path = path.display();
@@ -94,8 +105,8 @@ pub(crate) fn look(
     }
     let Header { run, started_marker, .. } = &found.header;
     // A process may die between its commit and the end of its journal: nothing may be chained twice.
-    if store.is_unfinished(*started_marker) {
-        return Ok(Found::Unfinished(Box::new(found)));
+    if is_unfinished {
+        return Ok(Found::Unfinished(found));
     }
     let record = store.record_of_run(&run.task_class, *started_marker);
     if record.is_none() && run.shard.is_none() {
@@ -107,8 +118,14 @@ pub(crate) fn look(
 
 /// How a run will begin, once it is known that it may.
 pub(crate) enum RunStart {
-    Anew { abandoned: Option<Box<JournalContents>> },
+    Anew { abandoned: Option<Abandoned> },
     Resumed(Box<JournalContents>),
+}
+
+/// A run that is not gone on with.
+pub(crate) enum Abandoned {
+    Whole(Box<JournalContents>),
+    Broken(JournalError),
 }
 
 /// A journal that is ready to be written.
@@ -125,7 +142,11 @@ impl RunStart {
                 check_same_run(&earlier.header.run, run)?;
                 Ok(Self::Resumed(earlier))
             }
-            (Found::Unfinished(abandoned), Resume::Nothing) => Ok(Self::Anew { abandoned: Some(abandoned) }),
+            (Found::Broken(error), Resume::Earlier) => Err(error.into()),
+            (Found::Unfinished(earlier), Resume::Nothing) => {
+                Ok(Self::Anew { abandoned: Some(Abandoned::Whole(earlier)) })
+            }
+            (Found::Broken(error), Resume::Nothing) => Ok(Self::Anew { abandoned: Some(Abandoned::Broken(error)) }),
             (Found::Nothing | Found::Complete { .. }, Resume::Nothing) => Ok(Self::Anew { abandoned: None }),
             (Found::Nothing | Found::Complete { .. }, Resume::Earlier) => {
                 Err(BeginError::NothingToResume { task_class: run.task_class.clone() })
@@ -152,13 +173,15 @@ impl RunStart {
     ) -> Result<StartedRun, BeginError> {
         match self {
             Self::Resumed(earlier) => {
+                if earlier.is_on_trust() {
+                    warn(ON_TRUST);
+                }
                 let journal = place.go_on(&earlier, boot_id())?;
                 Ok(StartedRun { journal, header: earlier.header.clone(), earlier: Some(*earlier) })
             }
             Self::Anew { abandoned } => {
-                if let Some(found) = abandoned {
-                    let aside = place.set_aside(&found.header.run.started_at.basic())?;
-                    warn(&told_abandoned(&found, &aside));
+                if let Some(abandoned) = abandoned {
+                    warn(&abandoned.put_away(run, &place)?);
                 }
                 start(run, &place, store)
             }
@@ -181,6 +204,34 @@ fn check_same_run(earlier: &RunDescription, now: &RunDescription) -> Result<(), 
         return Ok(());
     }
     Err(BeginError::OtherRun { started_at: earlier.started_at, differences })
+}
+
+impl Abandoned {
+    /// Makes way for `run`, and gives what is to be told about it. What was paid for is kept.
+    fn put_away(&self, run: &RunDescription, place: &JournalPlace) -> Result<String, JournalError> {
+        match self {
+            Self::Whole(found) => {
+                let aside = place.set_aside(&found.header.run.started_at.basic())?;
+                Ok(told_abandoned(found, &aside))
+            }
+            // Nothing in it is believed, not even when its run began.
+            Self::Broken(error) if place.is_taken() => {
+                let aside = place.set_aside(&run.started_at.basic())?;
+                place.forget()?;
+                Ok(format!("{}; it is kept as `{}`, and its run stays unfinished", told(error), aside.display()))
+            }
+            Self::Broken(error) => {
+                place.forget()?;
+                Ok(format!("{}; its run stays unfinished", told(error)))
+            }
+        }
+    }
+}
+
+/// An error of a journal with its causes, as one text.
+fn told(error: &JournalError) -> String {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn told_abandoned(found: &JournalContents, aside: &Path) -> String {

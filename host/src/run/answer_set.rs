@@ -46,6 +46,8 @@ pub(crate) struct AnswerSetHeader {
     /// How a live shard was announced before its first case.
     announced: Option<Announcement>,
     lost_usd: f64,
+    /// What the record of the whole run must say of how these answers were come by.
+    warnings: Vec<String>,
 }
 
 /// A marker, and the store that it lies in.
@@ -60,7 +62,12 @@ impl AnswerSetHeader {
     /// `live` says how a live shard was announced, and what was charged for agents that were lost.
     pub(crate) fn new(run: RunDescription, live: Option<(Announcement, f64)>) -> Self {
         let (announced, lost_usd) = live.map_or((None, 0.0), |(announced, lost_usd)| (Some(announced), lost_usd));
-        Self { schema_version: SCHEMA_VERSION, run, announced, lost_usd }
+        Self { schema_version: SCHEMA_VERSION, run, announced, lost_usd, warnings: Vec::new() }
+    }
+
+    /// The same with what must be said of how its answers were come by.
+    pub(crate) fn warning(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
     }
 
     fn check(&self) -> Result<(), String> {
@@ -303,6 +310,8 @@ pub(crate) struct MergedRun {
     /// How its live shards were announced.
     announced: Vec<Announcement>,
     pub(crate) lost_usd: f64,
+    /// What must be said of how the answers were come by.
+    pub(crate) warnings: BTreeSet<String>,
     pub(crate) answers: BTreeMap<CaseId, StoredAnswer>,
 }
 
@@ -317,6 +326,7 @@ impl MergedRun {
             run: first.header.run.whole(),
             announced: first.header.announced.into_iter().collect(),
             lost_usd: first.header.lost_usd,
+            warnings: first.header.warnings.into_iter().collect(),
             answers: first.answers,
         };
         for set in sets {
@@ -343,6 +353,7 @@ impl MergedRun {
         self.run.started_at = self.run.started_at.min(run.started_at);
         self.announced.extend(set.header.announced);
         self.lost_usd += set.header.lost_usd;
+        self.warnings.extend(set.header.warnings);
         // Shards have no case in common, and every answer is to a case of its own shard.
         self.answers.extend(set.answers);
         Ok(())

@@ -53,4 +53,7 @@ pub(crate) fn emit_notes(store: &VerifiedStore, emit: &mut dyn FnMut(&Event<'_>)
     for note in store.notes() {
         emit(&Event::Notice(&format!("note: {note}")));
     }
+    for draft in store.drafts() {
+        emit(&Event::Notice(&format!("note: {draft}")));
+    }
 }

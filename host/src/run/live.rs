@@ -145,9 +145,9 @@ impl Run<'_> {
         let lock = acquire(&self.description, request, queue, emit)?;
         let store = open_store().map_err(LiveError::Store)?;
         emit_notes(&store, emit);
-        let place = self.hold_journal(store_path, request)?;
+        let place = self.hold_journal(store_path, &store, request)?;
         let mut warn = |text: &str| emit(&Event::Warning(text));
-        let start = match look(&place, &store, &request.scratch, &mut warn)? {
+        let start = match look(&place, &store, &request.scratch, request.resume, &mut warn)? {
             Found::Complete { started_at, record } if request.resume == Resume::Earlier => {
                 lock.release(Usd::ZERO).map_err(LiveError::Lock)?;
                 return Ok(LiveOutcome::WasComplete { started_at, record });
@@ -199,19 +199,26 @@ impl Run<'_> {
         if self.description.shard.is_some() {
             let announced = Announcement { store_id: store.id(), marker: header.started_marker };
             let header = AnswerSetHeader::new(self.description.clone(), Some((announced, lost_usd)));
+            let header = header.warning(live_run.warnings());
             return self.write_answer_set(&answers, store_path, header, emit).map(Ended::AnswerSet);
         }
-        let live = LiveFacts { started_marker: &|| Ok(header.started_marker), lost_usd };
+        let live = LiveFacts { started_marker: &|| Ok(header.started_marker), lost_usd, warnings: live_run.warnings() };
         let committed = self.commit(&answers, store, Some(&live), emit)?;
         Ok(Ended::Committed(Box::new(committed)))
     }
 
     /// Takes the journal's place in the store, so that it is certain that no living run writes what is found there.
-    fn hold_journal(&self, store_path: &Path, request: &LiveRequest<'_>) -> Result<JournalPlace, LiveError> {
+    fn hold_journal(
+        &self,
+        store_path: &Path,
+        store: &VerifiedStore,
+        request: &LiveRequest<'_>,
+    ) -> Result<JournalPlace, LiveError> {
         let (process, since) = (std::process::id(), (self.clock)());
         let bench_root = request.bench_root.display();
         let holder = format!("process {process}, since {since}, of the bench root `{bench_root}`");
-        Ok(JournalPlace::hold(store_path, &self.description, &holder).map_err(BeginError::Journal)?)
+        let held = JournalPlace::hold(store_path, &self.description, &holder, store.memory());
+        Ok(held.map_err(BeginError::Journal)?)
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct LiveFacts<'a> {
     pub(crate) started_marker: &'a dyn Fn() -> Result<Digest, AnnounceRunError>,
     /// What was charged for agents that were lost with the process that had started them.
     pub(crate) lost_usd: f64,
+    /// Of how the answers were come by.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// A run whose record is committed.
@@ -55,7 +57,7 @@ impl Run<'_> {
             selection: self.description.selection(),
             lost_usd: live.map_or(0.0, |live| live.lost_usd),
             load_errors,
-            warnings,
+            warnings: live.iter().flat_map(|live| live.warnings.clone()).chain(warnings).collect(),
         };
         let (load_errors, skipped) = (facts.load_errors.len(), finished.len());
         let Some(report) = aggregate(finished, facts, &self.bench.registration.standards.block_modes) else {

@@ -1,6 +1,12 @@
 //! What the machine remembers of a store, through the commands.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
+
+use eval_host_tests::Workbench;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use crate::{run, verified, workbench};
 
@@ -183,20 +189,103 @@ fn only_a_store_that_was_meddled_with_is_kept_for_an_investigation() {
     assert!(refused.stderr.ends_with(hint), "{}", refused.stderr);
 }
 
+/// Everything that is remembered, by the names of the files.
+fn remembered(workbench: &Workbench) -> BTreeMap<PathBuf, Vec<u8>> {
+    let folder = workbench.path().join("home/.local/state/eval-host/last-seen");
+    let paths = fs::read_dir(folder).expect("something is remembered").map(|entry| entry.expect("an entry").path());
+    paths.map(|path| (path.clone(), fs::read(path).expect("readable"))).collect()
+}
+
+/// A workbench whose last run died when its record was a draft, in front of its rename: the record's path. `is_intended` says
+/// whether the run had remembered that it was about to commit it, as every run does.
+fn died_before_the_rename(workbench: &Workbench, is_intended: bool) -> PathBuf {
+    run(workbench, "001*");
+    let before = remembered(workbench);
+    let newest = run(workbench, "001*");
+    let name = newest.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    fs::rename(&newest, newest.with_file_name(format!(".tmp-{name}"))).expect("back to a draft");
+    for (path, bytes) in before {
+        let is_intents = path.to_string_lossy().ends_with(".intents.json");
+        let bytes = if is_intents && is_intended { intent(&bytes, &newest) } else { bytes };
+        fs::write(path, bytes).expect("as it was");
+    }
+    newest
+}
+
+/// What is remembered just before the draft of a second record is written.
+fn intent(remembered: &[u8], record: &Path) -> Vec<u8> {
+    let text = str::from_utf8(remembered).expect("text");
+    let mut kept: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(kept["seen"], Value::Array(Vec::new()), "the head has moved on, so nothing is intended any more");
+    let name = record.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    let draft = fs::read(record.with_file_name(format!(".tmp-{name}"))).expect("a draft");
+    let hash = Sha256::digest(draft).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    kept["seen"] = serde_json::json!([{ "task_class": "fixture", "seq": 2, "hash": hash }]);
+    let line = format!("{kept}\n");
+    format!("{line}{}\n", blake3::hash(line.as_bytes()).to_hex()).into_bytes()
+}
+
 #[test]
 fn what_a_crash_left_is_finished_by_verify_and_said() {
     let workbench = workbench();
-    run(&workbench, "001*");
-    let newest = run(&workbench, "001*");
-    let name = newest.file_name().and_then(|name| name.to_str()).expect("UTF-8");
-    fs::rename(&newest, newest.with_file_name(format!(".tmp-{name}"))).expect("back to a draft");
-    // It was never reported, so nobody has seen it.
-    fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
+    let newest = died_before_the_rename(&workbench, true);
     let (state, ended) = verified(&workbench, &[]);
     assert_eq!(state, "INCOMPLETE");
     assert!(ended.stderr.contains("it is record 2 of `fixture` now"), "{}", ended.stderr);
     assert!(newest.exists());
     assert_eq!(verified(&workbench, &[]).0, "OK");
+}
+
+#[test]
+fn what_a_crash_left_is_finished_by_the_next_run_and_said() {
+    let workbench = workbench();
+    let newest = died_before_the_rename(&workbench, true);
+    let next = workbench.eval(["run", "--task-class=fixture", "--cases=001*"]).run().expect_code(0);
+    assert!(next.stderr.contains("it is record 2 of `fixture` now"), "{}", next.stderr);
+    assert!(newest.exists());
+    assert_eq!(next.line("record")["seq"], 3);
+    assert_eq!(verified(&workbench, &["--replay"]).0, "OK");
+}
+
+#[test]
+fn a_draft_that_nobody_remembers_is_committed_by_no_command() {
+    let workbench = workbench();
+    let newest = died_before_the_rename(&workbench, false);
+    let name = newest.file_name().and_then(|name| name.to_str()).expect("UTF-8").to_owned();
+    let draft = newest.with_file_name(format!(".tmp-{name}"));
+    let bytes = fs::read(&draft).expect("a draft");
+    let refused = format!(
+        "`runs/.tmp-{name}`: it is a whole record without a name, and nobody remembers on this machine that it was about to be \
+         committed; it is kept as `unfinished/{name}.0`"
+    );
+    let (state, ended) = verified(&workbench, &[]);
+    assert_eq!(state, "INCOMPLETE");
+    assert!(ended.stderr.contains(&format!("INCOMPLETE: {refused}")), "{}", ended.stderr);
+    let kept = newest.parent().expect("runs").with_file_name("unfinished").join(format!("{name}.0"));
+    assert_eq!(fs::read(&kept).expect("kept"), bytes);
+    assert_eq!(verified(&workbench, &[]).0, "OK");
+
+    fs::rename(&kept, &draft).expect("put there again");
+    let next = workbench.eval(["run", "--task-class=fixture", "--cases=001*"]).run().expect_code(0);
+    assert!(next.stderr.contains(&format!("note: {refused}")), "{}", next.stderr);
+    assert_eq!(next.line("record")["seq"], 2);
+    assert!(kept.exists() && !newest.exists());
+}
+
+#[test]
+fn where_nothing_can_be_remembered_every_whole_draft_is_believed_but_not_in_ci() {
+    let workbench = workbench();
+    run(&workbench, "001*");
+    let record = run(&workbench, "001*");
+    let back = record.with_file_name(".tmp-forged");
+    fs::rename(&record, &back).expect("back to a draft");
+    fs::copy(&back, workbench.path().join("forged")).expect("kept");
+    let homeless = |ci: &str| workbench.eval(["verify"]).env("HOME", "").env("CI", ci).run().expect_code(6);
+    let in_ci = homeless("true");
+    assert!(!record.exists(), "{}", in_ci.stderr);
+    fs::copy(workbench.path().join("forged"), &back).expect("put there again");
+    let elsewhere = homeless("");
+    assert!(elsewhere.stderr.contains("it is record 2 of `fixture` now") && record.exists(), "{}", elsewhere.stderr);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod agents;
 mod cap;
 mod desk;
 mod interruption;
+mod journal;
 mod junit_schema;
 mod order;
 mod reports;

@@ -91,7 +91,8 @@ fn a_run_that_is_killed_again_and_again_pays_for_every_case_once_but_for_what_wa
             *may_be_paid.entry(case).or_default() += 1;
         }
     }
-    let _ = desk.live(CASES, ARGS).args(["--resume"]).run().expect_code(5);
+    let ended = desk.live(CASES, ARGS).args(["--resume"]).run().expect_code(5);
+    assert!(!ended.stderr.contains("the journal"), "it is as it was written: {}", ended.stderr);
     nothing_is_left(&desk);
     let paid = paid(&desk);
     assert_eq!(paid.len(), CASES, "every case was run");

@@ -1,8 +1,10 @@
 //! Finishes what a crash left of an append, where that is safe.
 //!
-//! A draft is a record that never got its name. If it is whole and its place is still free, it is committed now, through the
+//! A draft is a record that never got its name. If it is whole, its place is still free and this user remembers to have begun
+//! it, it is committed now, through the
 //! same steps as any other record: its bytes are written anew, because a draft whose fsync failed may be in memory only. If
-//! it was cut, or another record took its place, it is moved to `unfinished/`. Nothing is deleted but a draft whose very
+//! it was cut, if another record took its place, or if nobody remembers it (whoever can write to the store can put a draft
+//! there), it is moved to `unfinished/`. Nothing is deleted but a draft whose very
 //! bytes have become a record.
 //!
 //! The signature of a draft is committed with it. Where the draft is moved away, its signature goes first, because a signature
@@ -13,7 +15,9 @@ use super::writer::{AppendError, NotePlace, Ready, ReadyNote, StoreWriter};
 use crate::anchor::{MOST_NOTE_BYTES, judge_record_note};
 use crate::chain::{Heads, Link, RecordFileName};
 use crate::files::{Dir, FileError, FileProblem, LockError};
+use crate::memory::{KnownIntents, MemoryError};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
+use crate::verify::{AnswerDefect, Contradiction, ObjectFacts, contradiction};
 
 const UNFINISHED: &str = "unfinished";
 
@@ -27,6 +31,26 @@ pub enum DraftEnd {
     Committed(Link),
     /// It cannot become one, and is kept under this name, relative to the store.
     SetAside(String),
+    /// It is a whole record in its place, and is not believed. It is kept under this name, relative to the store.
+    Refused { kept: String, why: RefusedDraft },
+}
+
+/// Why a whole record does not become one of the store's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RefusedDraft {
+    #[error("nobody remembers on this machine that it was about to be committed")]
+    NotIntended,
+    #[error("it contradicts itself: {0}")]
+    Contradiction(Contradiction),
+    #[error("it contradicts the objects that it names: {0}")]
+    Answer(AnswerDefect),
+}
+
+/// What can become of a draft.
+enum Fate {
+    Commit(Ready),
+    Unfit,
+    Refuse(RefusedDraft),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +64,8 @@ pub struct FinishedDraft {
 pub enum FinishError {
     #[error(transparent)]
     Append(#[from] AppendError),
+    #[error("eval-host could not recall which record it was about to commit")]
+    Recall(#[source] MemoryError),
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
@@ -60,6 +86,7 @@ impl StoreWriter {
         if !scan.findings.is_empty() {
             return Ok(Vec::new());
         }
+        let intents = self.intents.known().map_err(FinishError::Recall)?;
         let mut heads = scan.snapshot.heads().clone();
         let mut ends = Vec::new();
         for draft in scan.drafts {
@@ -67,32 +94,44 @@ impl StoreWriter {
             if self.reader().runs().stat_of(&draft)?.is_none() {
                 continue;
             }
-            let end = match self.whole_draft(&draft, &heads)? {
-                Some(ready) => DraftEnd::Committed(self.commit_draft(&draft, &ready, &mut heads)?),
-                None => DraftEnd::SetAside(self.set_aside(&draft)?),
+            let end = match self.fate(&draft, &heads, &intents)? {
+                Fate::Commit(ready) => DraftEnd::Committed(self.commit_draft(&draft, &ready, &mut heads)?),
+                Fate::Unfit => DraftEnd::SetAside(self.set_aside(&draft)?),
+                Fate::Refuse(why) => DraftEnd::Refused { kept: self.set_aside(&draft)?, why },
             };
             ends.push(FinishedDraft { draft, end });
         }
         Ok(ends)
     }
 
-    /// The draft as a record that only needs to be written, if it is one.
-    fn whole_draft(&self, draft: &str, heads: &Heads) -> Result<Option<Ready>, FinishError> {
+    /// The draft as a record that only needs to be written, if it is one and is believed.
+    fn fate(&self, draft: &str, heads: &Heads, intents: &KnownIntents) -> Result<Fate, FinishError> {
         let bytes = match self.reader().runs().read(draft, MOST_RECORD_BYTES) {
             Ok(bytes) => bytes,
-            Err(FileError { problem: FileProblem::NotAFile(_) | FileProblem::TooLarge { .. }, .. }) => return Ok(None),
+            Err(FileError { problem: FileProblem::NotAFile(_) | FileProblem::TooLarge { .. }, .. }) => {
+                return Ok(Fate::Unfit);
+            }
             Err(error) => return Err(error.into()),
         };
-        let Ok((record, link)) = RecordedRun::read(&bytes) else { return Ok(None) };
-        let is_next = link.position == heads.next(self.reader().id(), &record.task_class);
-        let has_objects =
-            || record.named_objects().into_iter().all(|object| self.reader().check_object(object).is_ok());
-        if !is_next || !has_objects() {
-            return Ok(None);
+        let Ok((record, link)) = RecordedRun::read(&bytes) else { return Ok(Fate::Unfit) };
+        if link.position != heads.next(self.reader().id(), &record.task_class) {
+            return Ok(Fate::Unfit);
+        }
+        if !intents.contain(&link) {
+            return Ok(Fate::Refuse(RefusedDraft::NotIntended));
+        }
+        if let Some(contradiction) = contradiction(&record) {
+            return Ok(Fate::Refuse(RefusedDraft::Contradiction(contradiction)));
+        }
+        if !record.named_objects().into_iter().all(|object| self.reader().check_object(object).is_ok()) {
+            return Ok(Fate::Unfit);
+        }
+        if let Some(defect) = ObjectFacts::new(self.reader()).contradiction(&record) {
+            return Ok(Fate::Refuse(RefusedDraft::Answer(defect)));
         }
         let name = link.file_name().as_str().to_owned();
         let note = self.whole_note(&name, &link)?;
-        Ok(Some(Ready { draft: format!("{AGAIN_PREFIX}{name}"), name, bytes, link, note }))
+        Ok(Fate::Commit(Ready { draft: format!("{AGAIN_PREFIX}{name}"), name, bytes, link, note }))
     }
 
     /// The signature of a draft, if it has one that is whole: under its name, or as what a crash left of it. One that is not the
@@ -159,10 +198,16 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
+    use std::path::Path;
+    use std::time::Duration;
+
     use super::super::writer::Receipt;
-    use super::super::writer::tests::{append, append_signed, new_store, state_of};
+    use super::super::writer::tests::{append, append_signed, new_store, open_store, state_of};
     use super::*;
-    use crate::verify::State;
+    use crate::memory::Intents;
+    use crate::record::fixture::Run;
+    use crate::verified::{OpenVerifiedError, StoreMemory, VerifiedStore};
+    use crate::verify::{FirstUse, LastSeenFile, State};
 
     #[test]
     fn a_whole_draft_whose_place_is_free_becomes_a_record() {
@@ -240,6 +285,23 @@ mod tests {
         }
     }
 
+    /// A store with one record, and another that is a draft: whole, in its place, with its objects.
+    fn with_draft() -> (tempfile::TempDir, StoreWriter, Receipt) {
+        let (temp, store) = new_store();
+        append(&store, "a", 1);
+        let receipt = append(&store, "a", 2);
+        let draft = receipt.path.with_file_name(format!(".tmp-{}", receipt.link.file_name()));
+        fs::rename(&receipt.path, draft).expect("back to a draft");
+        (temp, store, receipt)
+    }
+
+    fn refused(store: &StoreWriter) -> (String, RefusedDraft) {
+        match store.finish().expect("finished").swap_remove(0).end {
+            DraftEnd::Refused { kept, why } => (kept, why),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn a_draft_that_is_set_aside_takes_its_signature_with_it() {
         let (_temp, store) = new_store();
@@ -261,6 +323,81 @@ mod tests {
         store.finish().expect("finished");
         assert!(note.exists());
         assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    }
+
+    #[test]
+    fn a_whole_draft_that_nobody_remembers_is_set_aside_with_its_bytes() {
+        let (temp, store, receipt) = with_draft();
+        let root = store.reader().root().path().to_owned();
+        let draft = receipt.path.with_file_name(format!(".tmp-{}", receipt.link.file_name()));
+        let bytes = fs::read(&draft).expect("readable");
+        // The memory of somebody who did not write it, as of somebody else's draft.
+        let other = open_store(&root, &temp.path().join("another state"));
+        let (kept, why) = refused(&other);
+        assert_eq!((&*kept, why), (&*format!("unfinished/{}.0", receipt.link.file_name()), RefusedDraft::NotIntended));
+        assert_eq!(fs::read(root.join(kept)).expect("kept"), bytes);
+        assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+        assert!(!receipt.path.exists());
+        // One that nobody can remember is believed only where everything is.
+        fs::write(&draft, &bytes).expect("put back");
+        assert_eq!(refused(&other.remembering(Intents::NoneBelieved)).1, RefusedDraft::NotIntended);
+        fs::write(&draft, &bytes).expect("put back");
+        let ends = store.remembering(Intents::Unknown).finish().expect("finished");
+        assert_eq!(ends[0].end, DraftEnd::Committed(receipt.link));
+    }
+
+    #[test]
+    fn a_draft_that_was_changed_is_another_that_nobody_intended() {
+        let (_temp, store, receipt) = with_draft();
+        let draft = receipt.path.with_file_name(format!(".tmp-{}", receipt.link.file_name()));
+        let text = fs::read_to_string(&draft).expect("readable");
+        fs::write(&draft, text.replacen("\"agent\"", "\"agenT\"", 1)).expect("edited");
+        assert_eq!(refused(&store).1, RefusedDraft::NotIntended);
+        assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    }
+
+    #[test]
+    fn a_draft_that_contradicts_itself_is_set_aside_also_if_it_is_believed() {
+        let (_temp, store, receipt) = with_draft();
+        let draft = receipt.path.with_file_name(format!(".tmp-{}", receipt.link.file_name()));
+        let text = fs::read_to_string(&draft).expect("readable");
+        let passed = text.split("\"passed_count\":").nth(1).and_then(|rest| rest.split(',').next()).expect("a number");
+        let forged = text.replacen(&format!("\"passed_count\":{passed},"), "\"passed_count\":77,", 1);
+        assert_ne!(forged, text);
+        fs::write(&draft, forged).expect("edited");
+        let (_, why) = refused(&store.remembering(Intents::Unknown));
+        assert!(matches!(why, RefusedDraft::Contradiction(_)), "{why:?}");
+    }
+
+    fn memory(state: &Path, store: &Path, first_use: FirstUse) -> StoreMemory {
+        let patience = Duration::from_secs(60);
+        let last_seen = LastSeenFile::open(state, store, patience).expect("it opens");
+        StoreMemory { last_seen: Some(last_seen), first_use, user: rustix::process::geteuid().as_raw() }
+    }
+
+    #[test]
+    fn a_run_sets_a_draft_of_somebody_else_aside_and_finishes_its_own() {
+        let (temp, store, receipt) = with_draft();
+        let (root, state) = (store.reader().root().path(), temp.path().join("state"));
+        let open = |state: &Path| -> Result<VerifiedStore, OpenVerifiedError> {
+            VerifiedStore::open(root, memory(state, root, FirstUse::Trust), Duration::from_secs(60))
+        };
+        let own = open(&state).expect("it holds");
+        assert_eq!(own.verification().links.len(), 2, "it was about to be committed");
+        assert!(own.drafts()[0].to_string().ends_with("it is record 2 of `a` now"), "{:?}", own.drafts());
+        own.remember(&receipt).expect("remembered");
+        // The head has moved on, so nobody is about to commit anything.
+        let forged = Run::of("a", 3).at(&own.verification().heads().next(own.id(), &receipt.link.position.task_class));
+        fs::write(receipt.path.with_file_name(".tmp-forged"), forged.to_bytes()).expect("written");
+        let next = open(&state).expect("it holds");
+        assert_eq!(next.verification().links.len(), 2, "a forged draft is no record");
+        let said = next.drafts()[0].to_string();
+        assert!(
+            said.starts_with("`runs/.tmp-forged`: it is a whole record without a name, and nobody remembers"),
+            "{said}"
+        );
+        assert!(said.contains("it is kept as `unfinished/forged.0`"), "{said}");
+        assert!(said.contains("a live run with --resume, because its journal is still there"), "{said}");
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod started;
 mod writer;
 
 pub use excerpt::{EXCERPT, Excerpt, Extent, MOST_EXCERPT_BYTES};
-pub use finish::{DraftEnd, FinishError, FinishedDraft};
+pub use finish::{DraftEnd, FinishError, FinishedDraft, RefusedDraft};
 pub use incoming::{IncomingObjects, KeepObjectError};
 pub use objects::{MOST_OBJECT_BYTES, ReadObjectError};
 pub use open::{IDENTITY, IdentityError, OpenStoreError, Origin, encode_identity, parse_identity};

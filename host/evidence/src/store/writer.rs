@@ -1,7 +1,8 @@
 //! Appending a record so that it is there, whole, whatever happens next.
 //!
 //! Under the store's lock: (1) what came since the last look is read, and nothing is added to a chain that is not whole;
-//! (2) the objects become durable; (3) the record is written under a draft's name and becomes durable; (4) it gets its name,
+//! (2) the objects become durable; (3) it is remembered outside of the store which record is about to be committed, and the
+//! record is written under a draft's name and becomes durable; (4) it gets its name,
 //! which nothing may have had; (5) the directory becomes durable, and this is the commit point. What fails before (4) is not
 //! committed. What fails between (4) and the end of (5) is neither one nor the other, and saying either would be a lie.
 //!
@@ -19,6 +20,7 @@ use super::started::{self, AnnounceError};
 use crate::anchor::{NoteError, NoteSigner, RecordNote};
 use crate::chain::{Link, Position, RecordFileName, hash_of};
 use crate::files::{Dir, FileError, Lock, LockError, Missing, Share};
+use crate::memory::{Intents, MemoryError};
 use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
 use crate::verify::{AnswerDefect, Contradiction, Finding, ObjectFacts, contradiction};
 use eval_model::advice::{Advice, Exit};
@@ -34,6 +36,7 @@ pub struct StoreWriter {
     reader: StoreReader,
     patience: Duration,
     origin: Origin,
+    pub(super) intents: Intents,
 }
 
 /// Proof that a record is committed.
@@ -73,6 +76,13 @@ impl Advice for AppendError {
             Self::Unknown { .. } => Exit::EvidenceBroken,
         }
     }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotCommitted { source, .. } => source.hint(),
+            Self::Unknown { .. } => None,
+        }
+    }
 }
 
 /// What kept a record from being committed. Nothing of it is in the chain.
@@ -96,6 +106,8 @@ pub enum NotCommitted {
     Contradiction(Contradiction),
     #[error("the record contradicts the objects that it names: {0}")]
     Answer(AnswerDefect),
+    #[error("eval-host could not remember which record it is about to commit")]
+    Intend(#[source] MemoryError),
     #[error("the record names an object that was not stored")]
     Object(#[source] ReadObjectError),
     #[error("the objects were not stored")]
@@ -114,6 +126,13 @@ impl Advice for NotCommitted {
             Self::Broken(_) | Self::HeadChanged => Exit::EvidenceBroken,
             Self::Objects(error) => error.exit(),
             _ => Exit::HarnessError,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Intend(error) => error.hint(),
+            _ => None,
         }
     }
 }
@@ -143,7 +162,13 @@ impl StoreWriter {
         for area in [reader.runs(), reader.objects(), &staging, &started] {
             open::check_private(area, user)?;
         }
-        Ok(Self { staging, started, reader, patience, origin })
+        Ok(Self { staging, started, reader, patience, origin, intents: Intents::NoneBelieved })
+    }
+
+    /// The same with where it is remembered what is about to be committed. Without this no draft is ever finished.
+    #[must_use]
+    pub fn remembering(self, intents: Intents) -> Self {
+        Self { intents, ..self }
     }
 
     /// Locks the store for itself.
@@ -209,6 +234,7 @@ impl StoreWriter {
         let _lock = self.lock().map_err(|error| not_committed(error.into()))?;
         let mut ready = self.prepare(known, task_class, incoming, build).map_err(not_committed)?;
         ready.note = signer.map(|signer| ReadyNote::new(&ready, signer)).transpose().map_err(not_committed)?;
+        self.intents.intend(&ready.link).map_err(|error| not_committed(NotCommitted::Intend(error)))?;
         self.write_draft(&ready).map_err(|error| not_committed(error.into()))?;
         self.publish(&ready)
     }

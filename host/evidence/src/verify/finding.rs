@@ -14,7 +14,7 @@ use crate::anchor::{AnchorDefect, RecordNoteError};
 use crate::chain::{Break, Broken, Link, RecordFileName};
 use crate::files::{FileError, FileProblem};
 use crate::record::ReadRecordError;
-use crate::store::{DraftEnd, FinishedDraft, ReadMarkerError, ReadObjectError};
+use crate::store::{DraftEnd, FinishedDraft, ReadMarkerError, ReadObjectError, RefusedDraft};
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::text::Message;
 
@@ -80,6 +80,11 @@ pub enum Defect {
     DraftCommitted { task_class: TaskClassName, seq: u64 },
     #[error("a crash had left it unfinished, and its place is taken or its content cut; it is kept as `{kept}`")]
     DraftSetAside { kept: String },
+    #[error(
+        "it is a whole record without a name, and {why}; it is kept as `{kept}`, and nothing of it is in the chain: run again, and a \
+         live run with --resume, because its journal is still there"
+    )]
+    DraftRefused { kept: String, why: RefusedDraft },
     #[error("eval-host cannot read it as the marker of a live run")]
     Marker(#[source] ReadMarkerError),
     #[error("the marker `{marker}`, which announced the run of this record, is gone")]
@@ -129,7 +134,9 @@ impl Defect {
             Self::Unreadable(_) | Self::ObjectMissing(_) | Self::Malformed(ReadRecordError::Newer { .. }) => {
                 State::Unverifiable
             }
-            Self::Draft | Self::DraftCommitted { .. } | Self::DraftSetAside { .. } => State::Incomplete,
+            Self::Draft | Self::DraftCommitted { .. } | Self::DraftSetAside { .. } | Self::DraftRefused { .. } => {
+                State::Incomplete
+            }
             Self::Marker(
                 ReadMarkerError::Newer { .. }
                 | ReadMarkerError::File(FileError { problem: FileProblem::Io { .. }, .. }),
@@ -198,6 +205,7 @@ impl From<FinishedDraft> for Finding {
                 Defect::DraftCommitted { task_class: position.task_class, seq: position.seq }
             }
             DraftEnd::SetAside(kept) => Defect::DraftSetAside { kept },
+            DraftEnd::Refused { kept, why } => Defect::DraftRefused { kept, why },
         };
         Self::of_file(format!("runs/{}", finished.draft), defect)
     }

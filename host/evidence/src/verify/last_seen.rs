@@ -15,15 +15,17 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::State;
 use crate::chain::{Head, Heads, StoreId};
-use crate::files::{Dir, FileError, FileProblem, LockError, Missing, Share};
+use crate::files::{FileError, LockError};
+use crate::memory::{Kept, MemoryError, Shelf};
 use crate::store::Excerpt;
 use eval_model::advice::Advice;
-use eval_model::ids::{Digest, RecordHash, TaskClassName};
-use eval_model::json;
+use eval_model::ids::{RecordHash, TaskClassName};
 
 const SCHEMA_VERSION: u32 = 1;
-const MOST_BYTES: u64 = 16 << 20;
 const FOLDER: &str = "last-seen";
+
+/// The heads' name among what is remembered of a store.
+const HEADS: &str = "";
 
 /// What was seen of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +108,8 @@ pub enum LastSeenError {
     )]
     Conflict { task_class: TaskClassName, seq: u64, here: RecordHash, there: RecordHash },
     #[error(transparent)]
+    Memory(#[from] MemoryError),
+    #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
@@ -114,6 +118,7 @@ pub enum LastSeenError {
 impl Advice for LastSeenError {
     fn hint(&self) -> Option<String> {
         match self {
+            Self::Memory(error) => error.hint(),
             Self::File(_) => Some("name a writable folder with XDG_STATE_HOME".to_owned()),
             _ => None,
         }
@@ -123,38 +128,32 @@ impl Advice for LastSeenError {
 /// Where the last-seen head of one store is kept.
 #[derive(Debug)]
 pub struct LastSeenFile {
-    dir: Dir,
-    name: String,
-    store: String,
-    patience: Duration,
+    shelf: Shelf,
 }
 
 impl LastSeenFile {
     /// For the store that the user calls `store`, an absolute path, below the user's state directory.
     pub fn open(state_dir: &Path, store: &Path, patience: Duration) -> Result<Self, LastSeenError> {
-        let store = place(store);
-        let dir = Dir::open_own(&state_dir.join(FOLDER), Missing::Create)?;
-        let name = format!("{}.json", Digest::of(store.as_os_str().as_encoded_bytes()));
-        Ok(Self { dir, name, store: store.to_string_lossy().into_owned(), patience })
+        Ok(Self { shelf: Shelf::open(&state_dir.join(FOLDER), &place(store), patience)? })
+    }
+
+    /// Where everything is that is remembered of the store.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shelf
     }
 
     pub fn path(&self) -> PathBuf {
-        self.dir.path().join(&self.name)
+        self.shelf.path(HEADS)
     }
 
     pub fn read(&self) -> Result<Memory, LastSeenError> {
-        let bytes = match self.dir.read_if_any(&self.name, MOST_BYTES) {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(Memory::None),
-            Err(error) if matches!(error.problem, FileProblem::Io { .. }) => return Err(error.into()),
-            Err(_) => return Ok(self.damaged()),
-        };
-        let seen = decode(&bytes).filter(|seen| seen.schema_version == SCHEMA_VERSION && seen.store == self.store);
-        Ok(seen.map_or_else(|| self.damaged(), Memory::Seen))
-    }
-
-    fn damaged(&self) -> Memory {
-        Memory::Damaged { path: self.path() }
+        Ok(match self.shelf.read::<LastSeen>(HEADS)? {
+            Kept::Nothing => Memory::None,
+            Kept::Whole(seen) if seen.schema_version == SCHEMA_VERSION && seen.store == self.shelf.store() => {
+                Memory::Seen(seen)
+            }
+            Kept::Whole(_) | Kept::Damaged { .. } => Memory::Damaged { path: self.path() },
+        })
     }
 
     /// Moves forward to what was verified. Somebody who saw more in the meantime is not overruled.
@@ -165,10 +164,10 @@ impl LastSeenFile {
         started: &BTreeMap<TaskClassName, u64>,
         excerpt: Option<&Excerpt>,
     ) -> Result<(), LastSeenError> {
-        let _lock = self.dir.lock(Share::Nobody, self.patience)?;
+        let _lock = self.shelf.lock()?;
         let mut next = LastSeen {
             schema_version: SCHEMA_VERSION,
-            store: self.store.clone(),
+            store: self.shelf.store().to_owned(),
             store_id,
             heads: heads.clone(),
             started: started.clone(),
@@ -181,7 +180,7 @@ impl LastSeenFile {
         if memory == Memory::Seen(next.clone()) {
             return Ok(());
         }
-        Ok(self.dir.replace(&self.name, &encode(&next))?)
+        Ok(self.shelf.replace(HEADS, &next)?)
     }
 }
 
@@ -285,24 +284,6 @@ fn resolved(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| missing())
 }
 
-/// One line of JSON, and one with its BLAKE3, so that no bit of it can change unnoticed.
-fn encode(seen: &LastSeen) -> Vec<u8> {
-    let mut bytes = json::line(seen);
-    let check = Digest::of(&bytes);
-    bytes.extend_from_slice(format!("{check}\n").as_bytes());
-    bytes
-}
-
-fn decode(bytes: &[u8]) -> Option<LastSeen> {
-    let text = str::from_utf8(bytes).ok()?;
-    let (line, check) = text.split_once('\n')?;
-    let check: Digest = check.strip_suffix('\n')?.parse().ok()?;
-    if Digest::of(format!("{line}\n").as_bytes()) != check {
-        return None;
-    }
-    json::parse(line).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -381,7 +362,8 @@ mod tests {
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(decode(&flipped), None, "bit {bit}");
+            std::fs::write(file.path(), flipped).expect("written");
+            assert_eq!(file.read().expect("readable"), Memory::Damaged { path: file.path() }, "bit {bit}");
         }
         std::fs::write(file.path(), &bytes[1..]).expect("written");
         assert_eq!(file.read().expect("readable"), Memory::Damaged { path: file.path() });

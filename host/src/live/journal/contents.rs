@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::writer::{Header, JournalError, Line, SCHEMA_VERSION};
+use super::found::Basis;
+use super::writer::{Header, JournalError, Line, SCHEMA_VERSION, Written, chained};
 use crate::answers::StoredAnswer;
 use crate::live::agent::GroupIdentity;
 use eval_model::ids::{CaseId, Digest};
@@ -28,8 +29,15 @@ pub(crate) struct JournalContents {
     pub(crate) case_digests: BTreeMap<CaseId, Digest>,
     /// Every start that came to nothing, in order; a case may be there more than once.
     pub(crate) lost: Vec<InFlight>,
+    /// It says itself that lines of it were once taken on trust.
+    says_on_trust: bool,
+    /// Why it is believed now.
+    pub(super) basis: Basis,
     /// Up to the end of the last whole line.
     pub(super) whole_bytes: u64,
+    pub(super) lines: Written,
+    /// The BLAKE3 of every whole line.
+    line_digests: Vec<Digest>,
 }
 
 impl JournalContents {
@@ -38,18 +46,29 @@ impl JournalContents {
     pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Option<Self>, JournalError> {
         let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
         let mut reading = Reading::default();
-        let mut whole_bytes = 0;
         for (index, line) in lines.iter().enumerate() {
-            let parsed = parse_line(line).and_then(|line| reading.take(line));
-            match parsed {
-                Ok(()) => whole_bytes += line.len() as u64,
-                Err(_) if index + 1 == lines.len() => break,
-                Err(message) => {
-                    return Err(JournalError::Malformed { path: path.to_owned(), line: index + 1, message });
-                }
+            if index + 1 == lines.len() && is_torn(line) {
+                break;
             }
+            reading.read(path, line)?;
         }
-        Ok(reading.end(whole_bytes))
+        Ok(reading.end())
+    }
+
+    /// Whether nobody can tell, or could not at an earlier time, if lines were removed from it.
+    pub(crate) fn is_on_trust(&self) -> bool {
+        self.says_on_trust || self.basis == Basis::Trust
+    }
+
+    /// Why it is believed now.
+    pub(crate) fn basis(&self) -> Basis {
+        self.basis
+    }
+
+    /// The BLAKE3 of a line, counted from 1.
+    pub(super) fn digest_of_line(&self, line: u64) -> Option<Digest> {
+        let index = usize::try_from(line.checked_sub(1)?).ok()?;
+        self.line_digests.get(index).copied()
     }
 
     /// All that the run has spent and lost until now.
@@ -59,10 +78,44 @@ impl JournalContents {
     }
 }
 
-fn parse_line(line: &[u8]) -> Result<Line, String> {
-    let text = line.strip_suffix(b"\n").ok_or("it is not whole")?;
-    let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text")?;
-    json::parse(text).map_err(|error| error.to_string())
+/// Whether a crash can have left a line so. A disk that lost parts of it has no newline or no JSON there.
+fn is_torn(line: &[u8]) -> bool {
+    !line.ends_with(b"\n") || serde_json::from_slice::<serde::de::IgnoredAny>(line).is_err()
+}
+
+/// What is wrong with a line.
+enum Wrong {
+    Unchained,
+    Malformed(String),
+}
+
+impl From<String> for Wrong {
+    fn from(message: String) -> Self {
+        Self::Malformed(message)
+    }
+}
+
+impl Wrong {
+    fn at(self, path: &Path, line: u64) -> JournalError {
+        let path = path.to_owned();
+        match self {
+            Self::Unchained => JournalError::Unchained { path, line },
+            Self::Malformed(message) => JournalError::Malformed { path, line, message },
+        }
+    }
+}
+
+/// Reads a line that follows the one with this digest.
+fn parse_line(line: &[u8], before: Option<Digest>) -> Result<Line, Wrong> {
+    let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    let parse = |text: &str| json::parse(text).map_err(|error| Wrong::Malformed(error.to_string()));
+    match before {
+        None => parse(text),
+        Some(before) => {
+            let rest = text.strip_prefix(&chained(before)).ok_or(Wrong::Unchained)?;
+            parse(&format!("{{{rest}"))
+        }
+    }
 }
 
 /// A journal while it is being read.
@@ -74,16 +127,31 @@ struct Reading {
     case_digests: BTreeMap<CaseId, Digest>,
     in_flight: BTreeMap<CaseId, InFlight>,
     lost: Vec<InFlight>,
+    on_trust: bool,
+    whole_bytes: u64,
+    lines: Written,
+    line_digests: Vec<Digest>,
 }
 
 impl Reading {
+    /// Reads the next line.
+    fn read(&mut self, path: &Path, line: &[u8]) -> Result<(), JournalError> {
+        let parsed = parse_line(line, self.lines.last).and_then(|line| Ok(self.take(line)?));
+        parsed.map_err(|wrong| wrong.at(path, self.lines.count + 1))?;
+        self.whole_bytes += line.len() as u64;
+        self.lines.add(line);
+        self.line_digests.extend(self.lines.last);
+        Ok(())
+    }
+
     fn take(&mut self, line: Line) -> Result<(), String> {
         match (line, &self.header) {
             (Line::Run(header), None) if header.schema_version == SCHEMA_VERSION => self.header = Some(header),
             (Line::Run(header), None) => return Err(format!("it has format version {}", header.schema_version)),
             (Line::Run(_), Some(_)) => return Err("a second run begins".to_owned()),
             (_, None) => return Err("it does not say which run it belongs to".to_owned()),
-            (Line::Process { boot_id }, _) => {
+            (Line::Process { boot_id, on_trust }, _) => {
+                self.on_trust |= on_trust;
                 self.lose_what_is_in_flight();
                 self.boot_id = boot_id;
             }
@@ -109,14 +177,18 @@ impl Reading {
         self.lost.extend(std::mem::take(&mut self.in_flight).into_values());
     }
 
-    fn end(mut self, whole_bytes: u64) -> Option<JournalContents> {
+    fn end(mut self) -> Option<JournalContents> {
         self.lose_what_is_in_flight();
         Some(JournalContents {
             header: self.header?,
             finished: self.finished,
             case_digests: self.case_digests,
             lost: self.lost,
-            whole_bytes,
+            says_on_trust: self.on_trust,
+            basis: Basis::Trust,
+            whole_bytes: self.whole_bytes,
+            lines: self.lines,
+            line_digests: self.line_digests,
         })
     }
 }

@@ -1,6 +1,8 @@
 //! Tests of `contents`: what a bundle must hold, and what it is when it is unpacked.
 
 use super::*;
+use crate::anchor::RecordNote;
+use crate::record::RecordedRun;
 use crate::record::fixture::{Grader, Run};
 use crate::store::{Snapshot, StoreReader, StoreWriter};
 use crate::verify::{
@@ -358,6 +360,12 @@ fn an_object_too_large_for_any_is_refused_by_its_header() {
     }
 }
 
+/// The note of a record, signed with the secret key of Go's documentation.
+fn note_of(link: &Link) -> Vec<u8> {
+    let key = "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz";
+    RecordNote::of(link).sign(&key.parse().expect("a key")).expect("signed").into_bytes()
+}
+
 /// A store whose records have notes beside them.
 struct WithNotes<'a>(&'a StoreReader);
 
@@ -383,7 +391,8 @@ impl Evidence for WithNotes<'_> {
     }
 
     fn note(&self, record_name: &str) -> Result<Option<Vec<u8>>, FileError> {
-        Ok(Some(format!("a note of {record_name}\n").into_bytes()))
+        let (_, link) = RecordedRun::read(&self.0.record(record_name)?).expect("a record");
+        Ok(Some(note_of(&link)))
     }
 }
 
@@ -399,7 +408,7 @@ fn notes_travel_with_their_records_and_without_one_they_are_refused() {
     for link in verification.links.values() {
         let name = link.file_name();
         let note = bundle.note(name.as_str()).expect("readable").expect("a note");
-        assert_eq!(note, format!("a note of {name}\n").into_bytes());
+        assert_eq!(note, note_of(link));
     }
     let files = files(&path);
     let record = files.keys().find(|name| name.ends_with(".json") && name.starts_with("runs/")).expect("a record");

@@ -13,8 +13,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{
-    Hand, State, Told, append, child_of, class, copy, lines_of_the_append, state_of, store_with, told, verified,
+    Hand, State, Told, append, child_of, class, copy, intents_of, lines_of_the_append, lost_records, state_of,
+    store_with, told, verified,
 };
+use crate::record::RecordedRun;
 
 /// One step of an append, with paths relative to the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +93,7 @@ impl Call<'_> {
             "write" => self.descriptor().map(Step::Write),
             "mkdirat" => self.named(0).map(Step::MakeDir),
             "unlinkat" => self.named(0).map(Step::Remove),
-            "renameat2" => Some(Step::Rename { from: self.named(0)?, to: self.named(1)? }),
+            "renameat" | "renameat2" => Some(Step::Rename { from: self.named(0)?, to: self.named(1)? }),
             "syncfs" => self.descriptor().map(|_| Step::SyncFilesystem),
             "fsync" => self.descriptor().map(sync),
             other => panic!("a call that the model does not know: {other}({}", self.arguments),
@@ -324,7 +326,12 @@ fn check(disk: &Disk, original: &Path, trace: &Trace, lost: Lost) -> Result<(), 
         return Err("the record was reported as committed and is gone".to_owned());
     }
     check_signed(&store, trace.hand)?;
+    intend_drafts(&store);
     append(&store, "a", 3).map_err(|error| format!("the next append fails: {error:?}"))?;
+    let lost = lost_records(&store);
+    if !lost.is_empty() {
+        return Err(format!("whole records were not finished: {lost:?}"));
+    }
     match state_of(&store) {
         (State::Ok, _) => Ok(()),
         (state, findings) => Err(format!("after the next append: {state}: {findings:?}")),
@@ -337,6 +344,18 @@ fn check_signed(store: &Path, hand: Hand) -> Result<(), String> {
     let (written, trusted) = (verification.links.len() as u64 - 1, verification.signature_counts(&class("a")).trusted);
     let expected = if hand == Hand::Signing { written } else { 0 };
     if trusted == expected { Ok(()) } else { Err(format!("{trusted} of {expected} records are signed")) }
+}
+
+/// What the writer remembers lies elsewhere, and is durable before it makes the draft.
+fn intend_drafts(store: &Path) {
+    let intents = intents_of(store).expect("it opens");
+    for entry in fs::read_dir(store.join("runs")).into_iter().flatten() {
+        let entry = entry.expect("an entry");
+        let record = RecordedRun::read(&fs::read(entry.path()).expect("readable"));
+        if let (true, Ok((_, link))) = (entry.file_name().to_string_lossy().starts_with(".tmp-"), record) {
+            intents.intend(&link).expect("remembered");
+        }
+    }
 }
 
 #[test]

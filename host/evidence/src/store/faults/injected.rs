@@ -11,8 +11,8 @@ use std::thread;
 use crate::chain::RecordFileName;
 
 use super::{
-    Hand, State, Told, append, child, child_of, copy, lines_of_the_append, open, records_in, state_of, store_with,
-    told, verified,
+    Hand, State, Told, append, child, child_of, copy, lines_of_the_append, lost_records, open, records_in, state_of,
+    store_with, told, verified,
 };
 
 /// The calls by which the store touches files. Memory and signals are not its business.
@@ -136,6 +136,10 @@ fn check_goes_on(store: &Path) -> Result<(), String> {
         return Err(format!("{state}: {findings:?}"));
     }
     append(store, "a", 3).map_err(|error| format!("the next append fails: {error:?}"))?;
+    let lost = lost_records(store);
+    if !lost.is_empty() {
+        return Err(format!("whole records were not finished: {lost:?}"));
+    }
     match state_of(store) {
         (State::Ok, _) => Ok(()),
         (state, findings) => Err(format!("after the next append: {state}: {findings:?}")),

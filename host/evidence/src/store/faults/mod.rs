@@ -17,8 +17,10 @@ use std::time::Duration;
 use super::writer::tests::KEY;
 use super::{AppendError, Receipt, Snapshot, StoreReader, StoreWriter};
 use crate::anchor::NoteSigner;
+use crate::memory::{Intents, IntentsFile};
+use crate::record::RecordedRun;
 use crate::record::fixture::Run;
-use crate::verify::{State, Verification, verify_evidence};
+use crate::verify::{LastSeenError, LastSeenFile, State, Verification, verify_evidence};
 use eval_model::ids::TaskClassName;
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -60,7 +62,26 @@ fn class(name: &str) -> TaskClassName {
 }
 
 fn open(path: &Path) -> StoreWriter {
-    StoreWriter::open(path, user(), PATIENCE).expect("the store opens")
+    let writer = StoreWriter::open(path, user(), PATIENCE).expect("the store opens");
+    writer.remembering(intents_of(path).expect("it is remembered what is about to be committed"))
+}
+
+/// What the writers of a store remember, in a folder beside it.
+fn intents_of(path: &Path) -> Result<Intents, LastSeenError> {
+    let state = path.parent().expect("a store is in a folder").join("state");
+    let last_seen = LastSeenFile::open(&state, path, PATIENCE)?;
+    Ok(Intents::Remembered(IntentsFile::on(last_seen.shelf())))
+}
+
+/// The records that lie in `unfinished/` although they are whole, and are in the chain under no name.
+fn lost_records(path: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(path.join("unfinished")) else { return Vec::new() };
+    let links = verified(path).links;
+    let is_lost = |bytes: &[u8]| {
+        RecordedRun::read(bytes).is_ok_and(|(_, link)| links.values().all(|committed| committed.hash != link.hash))
+    };
+    let names = entries.map(|entry| entry.expect("an entry").path());
+    names.filter(|path| is_lost(&fs::read(path).expect("readable"))).map(|path| path.display().to_string()).collect()
 }
 
 /// One append as a run does it: what a crash left is finished first.
@@ -235,6 +256,7 @@ fn lines_of_the_append(log: &str) -> Vec<&str> {
 /// Like [`append`], but every failure before the commit is one, and none is a panic.
 fn child_append(path: &Path, name: &str, label: u32) -> Result<Receipt, Option<AppendError>> {
     let store = StoreWriter::open(path, user(), PATIENCE).map_err(|_| None)?;
+    let store = store.remembering(intents_of(path).map_err(|_| None)?);
     store.finish().map_err(|_| None)?;
     let run = Run::of(name, label);
     let incoming = store.incoming().map_err(|_| None)?;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::anchor::RecordSignature;
 use crate::chain::Heads;
+use crate::memory::IntentsFile;
 use crate::record::fixture::Run;
 use crate::verify::{
     Checks, FirstUse, LastSeenFile, SignatureCounts, State, Verification, verify_evidence, verify_store,
@@ -23,8 +24,15 @@ fn class(name: &str) -> TaskClassName {
 
 pub(in crate::store) fn new_store() -> (TempDir, StoreWriter) {
     let temp = tempfile::tempdir().expect("a temporary folder");
-    let store = StoreWriter::open(&temp.path().join(".codegenie/eval"), user(), PATIENCE).expect("a new store");
+    let store = open_store(&temp.path().join(".codegenie/eval"), &temp.path().join("state"));
     (temp, store)
+}
+
+/// A store whose writer remembers in `state` what it is about to commit.
+pub(in crate::store) fn open_store(path: &Path, state: &Path) -> StoreWriter {
+    let last_seen = LastSeenFile::open(state, path, PATIENCE).expect("it opens");
+    let intents = Intents::Remembered(IntentsFile::on(last_seen.shelf()));
+    StoreWriter::open(path, user(), PATIENCE).expect("a store").remembering(intents)
 }
 
 pub(in crate::store) fn append(store: &StoreWriter, name: &str, label: u32) -> Receipt {
@@ -107,7 +115,7 @@ fn a_signature_is_unknown_until_somebody_says_whom_to_trust() {
 
 /// A signed record that only needs to be written.
 fn ready(store: &StoreWriter, label: u32) -> Ready {
-    let run = Run::new(label);
+    let run = Run::of("a", label);
     let incoming = store.incoming().expect("it takes objects");
     run.keep_objects(&incoming);
     let prepared = store.prepare(&Snapshot::default(), &class("a"), &incoming, |position| run.at(position));
@@ -238,6 +246,22 @@ fn a_marker_of_a_newer_version_is_unverifiable_and_not_tampered() {
     assert_eq!(state().0, State::Tampered);
     fs::remove_file(&path).expect("removed");
     assert_eq!(state().0, State::Tampered);
+}
+
+/// What cannot be remembered is not written either: nobody could finish it.
+#[test]
+fn a_record_that_nobody_could_remember_is_not_committed() {
+    let (temp, store) = new_store();
+    append(&store, "a", 1);
+    let state = temp.path().join("state/last-seen");
+    let intents = fs::read_dir(&state).expect("listed").map(|entry| entry.expect("an entry").path());
+    let intents: Vec<_> = intents.filter(|path| path.to_str().is_some_and(|path| path.contains("intents"))).collect();
+    fs::write(&intents[0], "damaged").expect("written");
+    let error = try_append(&store, &Snapshot::default(), "a", &Run::of("a", 2)).expect_err("nothing is remembered");
+    assert!(matches!(&error, AppendError::NotCommitted { source: NotCommitted::Intend(_), .. }), "{error:?}");
+    assert_eq!((error.exit(), error.hint().is_some()), (Exit::HarnessError, true));
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    assert_eq!(verified(&store).links.len(), 1);
 }
 
 #[test]

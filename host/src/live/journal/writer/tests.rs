@@ -1,11 +1,13 @@
 //! Tests of the journal: what a crash may leave of it, and what is read back.
 
 use std::fs;
+use std::time::Duration;
 
 use super::super::contents::InFlight;
 use super::*;
 use crate::answers::{Answer, ObtainedAnswer};
 use crate::description::tests::description;
+use eval_evidence::verify::{FirstUse, LastSeenFile};
 use eval_model::contract::{CapturedStream, Meter};
 
 fn place() -> (tempfile::TempDir, JournalPlace) {
@@ -18,22 +20,36 @@ fn hold(store: &Path, shard: Option<&str>) -> Result<JournalPlace, JournalError>
     let shard = shard.map(|shard| shard.parse().expect("a shard"));
     let mut run = description();
     run.shard = shard;
-    JournalPlace::hold(store, &run, "process 41")
+    JournalPlace::hold(store, &run, "process 41", &memory(store, Some(&store.join("state")), FirstUse::Trust))
 }
 
-fn header() -> Header {
+fn memory(store: &Path, state: Option<&Path>, first_use: FirstUse) -> StoreMemory {
+    let open = |state| LastSeenFile::open(state, store, Duration::from_secs(60)).expect("it opens");
+    StoreMemory { last_seen: state.map(open), first_use, user: rustix::process::geteuid().as_raw() }
+}
+
+/// The journal of a whole run, and what is remembered of it in `state`.
+pub(in crate::live::journal) fn hold_remembering(
+    store: &Path,
+    state: Option<&Path>,
+    first_use: FirstUse,
+) -> Result<JournalPlace, JournalError> {
+    JournalPlace::hold(store, &description(), "process 41", &memory(store, state, first_use))
+}
+
+pub(in crate::live::journal) fn header() -> Header {
     Header::new(description(), RunMark::new().expect("randomness"), Digest::of(b"marker"))
 }
 
-fn id(text: &str) -> CaseId {
+pub(in crate::live::journal) fn id(text: &str) -> CaseId {
     text.parse().expect("a case id")
 }
 
-fn usd(dollars: f64) -> Usd {
+pub(in crate::live::journal) fn usd(dollars: f64) -> Usd {
     Usd::from_dollars(dollars).expect("an amount")
 }
 
-fn answer(case_id: &str) -> StoredAnswer {
+pub(in crate::live::journal) fn answer(case_id: &str) -> StoredAnswer {
     let obtained = ObtainedAnswer {
         answer: Answer {
             output: Ok("{ \"verbatim\":1 }".to_owned()),
@@ -146,7 +162,7 @@ fn nothing_is_written_behind_a_torn_line() {
     // A pipe takes what fits of a long line, and cannot be cut.
     let (mut reader, writer) = io::pipe().expect("a pipe");
     rustix::io::ioctl_fionbio(&writer, true).expect("it does not wait");
-    let mut lines = Lines::new(File::from(std::os::fd::OwnedFd::from(writer)), 0);
+    let mut lines = Lines::new(File::from(std::os::fd::OwnedFd::from(writer)));
     assert_eq!(lines.append(&[b'x'; 1 << 20]).expect_err("a full pipe").kind(), io::ErrorKind::WouldBlock);
     rustix::io::ioctl_fionbio(&reader, true).expect("it does not wait");
     let mut torn = Vec::new();
