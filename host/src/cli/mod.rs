@@ -13,6 +13,7 @@ mod evidence;
 mod export;
 mod failure;
 mod fence;
+mod keys;
 mod list;
 mod log;
 mod merge;

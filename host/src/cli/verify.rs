@@ -123,9 +123,7 @@ fn finish(
     scope: ObjectScope,
     steps: &mut Steps<Stderr>,
 ) -> Result<Finished, Failure> {
-    for checkpoint in args.against.checkpoints()? {
-        verification.compare_with_checkpoint(&checkpoint, scope);
-    }
+    verification.compare_with_checkpoints(&args.against.checkpoints()?, scope);
     let replayed = match args.replay {
         true => Some(replay_all(args, evidence, verification, scope, steps)?),
         false => None,

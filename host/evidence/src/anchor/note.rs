@@ -119,6 +119,17 @@ impl FromStr for NoteVerifier {
     }
 }
 
+impl NoteVerifier {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The 8 digits that tell it apart from other keys of its name.
+    pub fn id(&self) -> String {
+        format!("{:08x}", u32::from_be_bytes(self.id))
+    }
+}
+
 impl fmt::Display for NoteVerifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&encode(&self.name, self.id, self.key.as_bytes()))
@@ -191,23 +202,41 @@ fn check_text(text: &str) -> Result<(), NoteError> {
     if text.ends_with('\n') { Ok(()) } else { Err(NoteError::Malformed("it does not end with a newline")) }
 }
 
-/// The text of a note that at least one of the known keys has signed.
-pub(super) fn open<'a>(note: &'a str, known: &[NoteVerifier]) -> Result<&'a str, NoteError> {
+/// The text of a note and the lines of its signatures, of which nothing is checked yet.
+pub(super) fn split(note: &str) -> Result<(&str, &str), NoteError> {
     check_text(note)?;
     let end = note.rfind("\n\n").ok_or(NoteError::Malformed("there is no empty line before the signatures"))?;
     let (text, signatures) = (&note[..=end], &note[end + 2..]);
     if signatures.lines().count() > MOST_SIGNATURES {
         return Err(NoteError::Malformed("it has too many signatures"));
     }
-    let mut signed = false;
-    for line in signatures.lines() {
-        signed |= check_signature(text, line, known)?;
-    }
-    if signed { Ok(text) } else { Err(NoteError::Unsigned) }
+    Ok((text, signatures))
 }
 
-/// Whether a line is the signature of a known key. That it is and is wrong is an error.
-fn check_signature(text: &str, line: &str, known: &[NoteVerifier]) -> Result<bool, NoteError> {
+/// The text of a note that at least one of the known keys has signed.
+pub(super) fn open<'a>(note: &'a str, known: &[NoteVerifier]) -> Result<&'a str, NoteError> {
+    open_signed(note, known).map(|(text, _)| text)
+}
+
+/// The text of a note, and those of the known keys that have signed it: at least one.
+pub(super) fn open_signed<'a, 'k>(
+    note: &'a str,
+    known: &'k [NoteVerifier],
+) -> Result<(&'a str, Vec<&'k NoteVerifier>), NoteError> {
+    let (text, signatures) = split(note)?;
+    let mut signers = Vec::new();
+    for line in signatures.lines() {
+        signers.extend(check_signature(text, line, known)?);
+    }
+    if signers.is_empty() { Err(NoteError::Unsigned) } else { Ok((text, signers)) }
+}
+
+/// The known key whose signature a line is. That it is one and is wrong is an error.
+fn check_signature<'k>(
+    text: &str,
+    line: &str,
+    known: &'k [NoteVerifier],
+) -> Result<Option<&'k NoteVerifier>, NoteError> {
     let malformed = || NoteError::Malformed("a line after the empty one is no signature");
     let (name, base64) =
         line.strip_prefix(SIGNATURE_PREFIX).and_then(|rest| rest.split_once(' ')).ok_or_else(malformed)?;
@@ -216,12 +245,12 @@ fn check_signature(text: &str, line: &str, known: &[NoteVerifier]) -> Result<boo
     if !is_name(name) || signature.is_empty() {
         return Err(malformed());
     }
-    let Some(verifier) = known.iter().find(|known| known.name == name && known.id == *id) else { return Ok(false) };
+    let Some(verifier) = known.iter().find(|known| known.name == name && known.id == *id) else { return Ok(None) };
     let bad = || NoteError::BadSignature(name.to_owned());
     let signature = Signature::from_slice(signature).map_err(|_| bad())?;
     // Not the lenient check, which accepts signatures that other implementations refuse.
     verifier.key.verify_strict(text.as_bytes(), &signature).map_err(|_| bad())?;
-    Ok(true)
+    Ok(Some(verifier))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! <store>/store.json   what the store calls itself
 //! <store>/runs/        one file per record, never changed and never removed
 //! <store>/objects/     by BLAKE3 and once: rubrics, registrations, cases, outputs, logs
-//! <store>/started/     markers of live runs, written before their first case
+//! <store>/started/     markers of live runs, chained per task class, each written before its run's first case
 //! <store>/unfinished/  what crashes left of records that could not be finished
 //! <store>/recommendations/  what the gate said, for information only
 //! <store>/staging/     objects on their way in, a folder per run; what a crash left there is no evidence
@@ -31,5 +31,5 @@ pub use incoming::{IncomingObjects, KeepObjectError};
 pub use objects::{MOST_OBJECT_BYTES, ReadObjectError};
 pub use open::{IDENTITY, IdentityError, OpenStoreError, encode_identity, parse_identity};
 pub use reader::{Evidence, Seen, Snapshot, StoreReader, scan};
-pub use started::{AnnounceError, ReadMarkerError, Started};
+pub use started::{AnnounceError, MarkerBreak, ReadMarkerError, Started};
 pub use writer::{AppendError, NotCommitted, Receipt, StoreWriter};
