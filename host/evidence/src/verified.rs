@@ -10,7 +10,7 @@ use eval_model::ids::{Digest, TaskClassName};
 use eval_model::utc::UtcMillis;
 
 use crate::chain::{Heads, StoreId};
-use crate::files::FileError;
+use crate::files::LockError;
 use crate::memory::{Intents, IntentsFile, JournalMemory};
 use crate::record::RecordedRun;
 use crate::store::{AnnounceError, Evidence as _, FinishError, OpenStoreError, Origin, Receipt, Started, StoreWriter};
@@ -149,7 +149,7 @@ pub enum AnnounceRunError {
     #[error("eval-host could not announce the run in the store")]
     Write(#[source] AnnounceError),
     #[error("eval-host could not read the announcements of earlier runs")]
-    Read(#[source] FileError),
+    Read(#[source] LockError),
     #[error(transparent)]
     Remember(RememberError),
     #[error("the marker `{marker}`, which announced one of the shards in this store, is gone")]
@@ -161,6 +161,7 @@ pub enum AnnounceRunError {
 impl Advice for AnnounceRunError {
     fn exit(&self) -> Exit {
         match self {
+            Self::Write(error) => error.exit(),
             Self::Remember(error) => error.exit(),
             Self::ShardGone { .. } => Exit::EvidenceBroken,
             Self::ShardRecorded { .. } => Exit::UsageOrCap,
@@ -170,7 +171,9 @@ impl Advice for AnnounceRunError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::ShardGone { .. } => Some("`eval-host verify` says what is wrong".to_owned()),
+            Self::Write(AnnounceError::Broken(_)) | Self::ShardGone { .. } => {
+                Some("`eval-host verify` says what is wrong".to_owned())
+            }
             Self::ShardRecorded { .. } => Some("`eval-host log` lists the records".to_owned()),
             _ => None,
         }

@@ -58,7 +58,7 @@ enum Command {
     /// Write one record with everything it needs to a file that can be checked anywhere.
     Export(super::export::ExportArgs),
     /// Make a key that signs checkpoints and records.
-    Keygen(super::anchor::KeygenArgs),
+    Keygen(super::keys::KeygenArgs),
     /// Sign a checkpoint of the store, to be committed where nobody can rewrite it.
     Anchor(super::anchor::AnchorArgs),
     /// Say whether the newest evidence is enough for the next tier.
@@ -129,7 +129,7 @@ pub fn main() -> ExitCode {
         Command::Log(args) => super::log::log(&args),
         Command::Show(args) => super::show::show(&args),
         Command::Export(args) => super::export::export(&args),
-        Command::Keygen(args) => super::anchor::keygen(&args),
+        Command::Keygen(args) => super::keys::keygen(&args),
         Command::Anchor(args) => super::anchor::anchor(&args),
         Command::PromoteVerdict(args) => super::promote::promote_verdict(&args),
         Command::Promote(args) => super::promote::promote(&args),

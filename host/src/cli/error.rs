@@ -6,7 +6,8 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::bench::rubric_build::BuildRubricError;
-use eval_evidence::anchor::{KeyError, OpenCheckpointError};
+use crate::live::agent::quoted;
+use eval_evidence::anchor::{KeyError, KeysError, NoteError, OpenCheckpointError};
 use eval_evidence::bundle::{ExportError, OpenBundleError};
 use eval_evidence::files::FileProblem;
 use eval_evidence::store::{FinishError, OpenStoreError};
@@ -35,6 +36,8 @@ pub(super) enum ArgumentError {
     NotACommit { base: String },
     #[error("`{}` is not a key to sign with", path.display())]
     SigningKey { path: PathBuf, source: ReadKeyError },
+    #[error("`{}` says that the key `{name}` of `{}` is retired", path.display(), key.display())]
+    RetiredKey { name: String, key: PathBuf, path: PathBuf },
     #[error("the case `{}` cannot be opened", path.display())]
     OpenCase { path: PathBuf, source: io::Error },
     #[error("`{}` is not a case's folder, `bench/<slug>/cases/<case-id>`", path.display())]
@@ -54,7 +57,16 @@ impl Advice for ArgumentError {
         let hint = match self {
             Self::NoSuchCommand { .. } => "`eval-host --help` lists them",
             Self::NotACommit { .. } => "--base takes a branch, a tag or a hash, and needs git",
+            Self::SigningKey { path, source: ReadKeyError::OpenToOthers { .. } } => {
+                return Some(format!("chmod 600 {}", quoted(&path.to_string_lossy())));
+            }
+            Self::SigningKey { source: ReadKeyError::ForeignOwner { .. }, .. } => {
+                "whoever owns the file can read it: sign with a key of your own, in a file of your own with mode 600"
+            }
             Self::SigningKey { .. } => "make one with `eval-host keygen`",
+            Self::RetiredKey { .. } => {
+                "sign with the key that took its place; `eval-host keygen --rotate <this key>` makes one"
+            }
             Self::NotAnOutput { .. } => "--output takes a file with one JSON object, as the system under test gives it",
             Self::IsAnswerSet { .. } => "score and chain the answer sets of all shards with `eval-host merge`",
             Self::Folder { folder: NamedFolder::BenchRoot, .. } => {
@@ -114,10 +126,10 @@ pub(super) enum EvidenceError {
     #[error("the record `{file}` is not the one that eval-host verified a moment ago")]
     RecordChanged { file: String },
     #[error("`{}` does not name the keys to trust", path.display())]
-    TrustedKeys { path: PathBuf, source: ReadKeyError },
+    TrustedKeys { path: PathBuf, source: ReadTrustedKeysError },
     #[error("the checkpoint `{}` is refused", path.display())]
     Checkpoint { path: PathBuf, source: ReadCheckpointError },
-    #[error("the store contradicts the checkpoint `{}`, which this key signed: {finding}", path.display())]
+    #[error("the store contradicts the checkpoint `{}`, which a trusted key signed: {finding}", path.display())]
     OtherPast { path: PathBuf, finding: String },
 }
 
@@ -163,6 +175,9 @@ impl Advice for EvidenceError {
                 return Some(format!("it has records of {}; name another store with --out", there.join(", ")));
             }
             Self::RecordChanged { .. } => "run the command again; `eval-host verify` says what is wrong",
+            Self::TrustedKeys { source: ReadTrustedKeysError::Malformed(KeysError::Line { .. }), .. } => {
+                "a line is a key as `eval-host keygen` prints it, or such a key, `retired` and the file name of its last checkpoint"
+            }
             Self::TrustedKeys { .. } => {
                 "put the line that `eval-host keygen` printed there, or name another file with --trusted-keys"
             }
@@ -184,6 +199,8 @@ pub(super) enum HostError {
     Stdout(#[source] io::Error),
     #[error("failed to write the key `{}`", path.display())]
     WriteKey { path: PathBuf, source: io::Error },
+    #[error("failed to write the rotation note `{}`; no key was made", path.display())]
+    WriteRotation { path: PathBuf, source: io::Error },
     #[error("failed to list the checkpoints in `{}`", path.display())]
     ListCheckpoints { path: PathBuf, source: io::Error },
     #[error("failed to write the checkpoint `{}`", path.display())]
@@ -212,6 +229,7 @@ impl Advice for HostError {
             Self::LoadRubric { source, .. } => source.exit(),
             Self::Stdout(_)
             | Self::WriteKey { .. }
+            | Self::WriteRotation { .. }
             | Self::ListCheckpoints { .. }
             | Self::WriteCheckpoint { .. }
             | Self::NoCargoHome
@@ -233,6 +251,7 @@ impl Advice for HostError {
             Self::WriteBundle { source, .. } => return source.hint(),
             Self::LoadRubric { source, .. } => return source.hint(),
             Self::Stdout(_)
+            | Self::WriteRotation { .. }
             | Self::ListCheckpoints { .. }
             | Self::WriteCheckpoint { .. }
             | Self::BuildRubric { .. }
@@ -243,13 +262,30 @@ impl Advice for HostError {
     }
 }
 
-/// Why a file holds no key.
+/// Why a file holds no key to sign with.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadKeyError {
     #[error("the file cannot be read")]
     File(#[source] io::Error),
+    #[error("others may read or write it (mode {mode:04o}), and whoever has it can sign")]
+    OpenToOthers { mode: u32 },
+    #[error("it belongs to user {owner}, and you are user {user}")]
+    ForeignOwner { owner: u32, user: u32 },
     #[error(transparent)]
     Malformed(KeyError),
+}
+
+/// Why a file does not say which keys are trusted.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadTrustedKeysError {
+    #[error("the file cannot be read")]
+    File(#[source] io::Error),
+    #[error("its folder `{}` cannot be listed", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("the rotation note `{}` beside it cannot be read", path.display())]
+    Rotation { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Malformed(#[from] KeysError),
 }
 
 /// Why a file holds no checkpoint that is believed.
@@ -259,6 +295,34 @@ pub(super) enum ReadCheckpointError {
     File(#[source] io::Error),
     #[error(transparent)]
     Untrusted(OpenCheckpointError),
+}
+
+impl ReadCheckpointError {
+    /// Whether nobody who is trusted can have written what is there. That a trusted key's signature is wrong, or that what it
+    /// signed is not understood, is not such a case.
+    pub(super) fn is_of_a_stranger(&self) -> bool {
+        match self {
+            Self::File(error) => {
+                matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge
+                )
+            }
+            Self::Untrusted(error) => matches!(
+                error,
+                OpenCheckpointError::Note(NoteError::Unsigned | NoteError::Malformed(_))
+                    | OpenCheckpointError::Retired(_)
+            ),
+        }
+    }
+
+    /// With its cause, for a note.
+    pub(super) fn in_one_line(&self) -> String {
+        match self {
+            Self::File(error) => format!("{self}: {error}"),
+            Self::Untrusted(error) => error.to_string(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -106,9 +106,7 @@ impl Opened {
 
     /// Compares it with the checkpoints that the user names.
     pub(super) fn compare_with(&mut self, against: &AgainstArgs) -> Result<(), EvidenceError> {
-        for checkpoint in against.checkpoints()? {
-            self.verification.compare_with_checkpoint(&checkpoint, self.verification.scope());
-        }
+        self.verification.compare_with_checkpoints(&against.checkpoints()?, self.verification.scope());
         Ok(())
     }
 

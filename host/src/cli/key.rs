@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::anchor::read_signer;
 use super::environment;
 use super::error::ArgumentError;
+use super::keys::read_signer;
 use eval_evidence::anchor::NoteSigner;
 
 #[derive(Debug, Args)]

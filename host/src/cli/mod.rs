@@ -15,6 +15,7 @@ mod failure;
 mod fence;
 mod git;
 mod key;
+mod keys;
 mod list;
 mod log;
 mod merge;

@@ -125,10 +125,8 @@ fn finish(
     steps: &mut Steps<Stderr>,
 ) -> Result<Finished, Failure> {
     let keys = args.against.keys().if_any()?;
-    verification.check_signatures(keys.as_deref().unwrap_or_default());
-    for checkpoint in args.against.checkpoints()? {
-        verification.compare_with_checkpoint(&checkpoint, verification.scope());
-    }
+    verification.check_signatures(&keys.clone().unwrap_or_default());
+    verification.compare_with_checkpoints(&args.against.checkpoints()?, verification.scope());
     let replayed = match args.replay {
         true => Some(replay_all(args, evidence, verification, steps)?),
         false => None,

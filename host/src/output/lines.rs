@@ -55,6 +55,8 @@ pub(crate) enum Line<'a> {
     /// The public half of a key that was made.
     Key {
         verifier: &'a str,
+        /// The note by which an older key brings it in.
+        rotation: Option<&'a str>,
     },
     /// The signed note that was written.
     Checkpoint {

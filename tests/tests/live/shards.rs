@@ -152,6 +152,59 @@ fn a_run_that_was_announced_cannot_be_taken_back() {
     assert!(gone.stdout.contains("markers of started runs are gone"), "{}", gone.stdout);
 }
 
+/// Makes a key that is trusted, and a checkpoint of the desk's store.
+fn anchored(desk: &Desk) -> String {
+    let key = desk.eval(["keygen", "--name=k", "--key=secret"]).run().expect_code(0);
+    let anchors = desk.path().join("audit/anchors");
+    fs::create_dir_all(&anchors).expect("made");
+    fs::write(anchors.join("keys"), key.line("key")["verifier"].as_str().expect("a key")).expect("written");
+    let ended = desk.eval(["anchor", "--key=secret"]).run().expect_code(0);
+    format!("--against={}", ended.line("checkpoint")["path"].as_str().expect("a path"))
+}
+
+#[test]
+fn a_checkpoint_notices_that_the_last_announcement_was_taken_back_also_when_another_took_its_place() {
+    let desk = Desk::new("", &format!("echo '{ANSWER}'"));
+    for out in ["first", "second"] {
+        let ended = desk.live(1, ["--shard=1/1"]).run().expect_code(0);
+        let path = desk.path().join(ended.line("answer_set")["path"].as_str().expect("a path"));
+        fs::rename(path, desk.path().join(out)).expect("kept");
+    }
+    let against = anchored(&desk);
+    let _ = desk.eval(["verify", &against]).run().expect_code(0);
+    let started = desk.path().join(".codegenie/eval/started");
+    let marker = |seq: u64| {
+        let paths = fs::read_dir(&started).expect("markers").map(|entry| entry.expect("an entry").path());
+        let is_meant = |path: &PathBuf| fs::read_to_string(path).expect("text").contains(&format!("\"seq\":{seq},"));
+        paths.into_iter().find(is_meant).expect("a marker")
+    };
+    // What was seen is forgotten, as on another machine.
+    let forget = || fs::remove_dir_all(desk.path().join("home/.local")).expect("forgotten");
+    let verified = |expected: &str| {
+        forget();
+        let _ = desk.eval(["verify"]).run().expect_code(0);
+        let ended = desk.eval(["verify", &against]).run().expect_code(6);
+        let said = format!("TAMPERED: task class `{TASK_CLASS}`: marker 2 of its started runs {expected}");
+        assert!(ended.stderr.contains(&said), "{}", ended.stderr);
+    };
+    fs::remove_file(marker(2)).expect("removed");
+    verified("is gone: the checkpoint has it\n");
+    forget();
+    let _ = desk.live(1, ["--shard=1/1"]).run().expect_code(0);
+    verified("was replaced: the checkpoint has it as `");
+    // One in the middle is missed by the chain itself.
+    let gone = marker(1);
+    let named = marker(2);
+    fs::remove_file(gone).expect("removed");
+    forget();
+    let ended = desk.eval(["verify"]).run().expect_code(6);
+    let file = named.file_name().expect("a name").to_string_lossy();
+    let said = format!(
+        "TAMPERED: `started/{file}` of `{TASK_CLASS}`: it is marker 2, and the ones before it are missing from number 1 on\n"
+    );
+    assert!(ended.stderr.contains(&said), "{}", ended.stderr);
+}
+
 #[test]
 fn a_shard_that_is_not_whole_says_so() {
     let desk = Desk::new("max_cost_usd_per_case = 0.30", &format!("echo '{ANSWER}'"));

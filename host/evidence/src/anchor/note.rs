@@ -119,6 +119,17 @@ impl FromStr for NoteVerifier {
     }
 }
 
+impl NoteVerifier {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The 8 digits that tell it apart from other keys of its name.
+    pub fn id(&self) -> String {
+        format!("{:08x}", u32::from_be_bytes(self.id))
+    }
+}
+
 impl fmt::Display for NoteVerifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&encode(&self.name, self.id, self.key.as_bytes()))
@@ -193,39 +204,53 @@ fn check_text(text: &str) -> Result<(), NoteError> {
 
 /// The text of a note that at least one of the known keys has signed.
 pub(super) fn open<'a>(note: &'a str, known: &[NoteVerifier]) -> Result<&'a str, NoteError> {
-    let signed = read(note, known)?;
-    if signed.trusted.is_empty() { Err(NoteError::Unsigned) } else { Ok(signed.text) }
+    open_signed(note, known).map(|(text, _)| text)
+}
+
+/// The text of a note, and those of the known keys that have signed it: at least one.
+pub(super) fn open_signed<'a, 'k>(
+    note: &'a str,
+    known: &'k [NoteVerifier],
+) -> Result<(&'a str, Vec<&'k NoteVerifier>), NoteError> {
+    let Signed { text, known, .. } = read(note, known)?;
+    if known.is_empty() { Err(NoteError::Unsigned) } else { Ok((text, known)) }
 }
 
 /// A note that reads as one: its text, and who is said to have signed it.
-pub(super) struct Signed<'a> {
+pub(super) struct Signed<'a, 'k> {
     pub(super) text: &'a str,
-    /// The names of the known keys, whose signatures are right.
-    pub(super) trusted: Vec<&'a str>,
+    /// The known keys, whose signatures are right.
+    pub(super) known: Vec<&'k NoteVerifier>,
     /// The names that unknown keys go by. Anybody can write such a line.
     pub(super) unknown: Vec<&'a str>,
 }
 
 /// Reads a note, whoever has signed it. That a known key has and the signature is wrong is an error.
-pub(super) fn read<'a>(note: &'a str, known: &[NoteVerifier]) -> Result<Signed<'a>, NoteError> {
+pub(super) fn read<'a, 'k>(note: &'a str, known: &'k [NoteVerifier]) -> Result<Signed<'a, 'k>, NoteError> {
     check_text(note)?;
     let end = note.rfind("\n\n").ok_or(NoteError::Malformed("there is no empty line before the signatures"))?;
     let (text, signatures) = (&note[..=end], &note[end + 2..]);
     if signatures.lines().count() > MOST_SIGNATURES {
         return Err(NoteError::Malformed("it has too many signatures"));
     }
-    let mut signed = Signed { text, trusted: Vec::new(), unknown: Vec::new() };
+    let mut signed = Signed { text, known: Vec::new(), unknown: Vec::new() };
     for line in signatures.lines() {
         match check_signature(text, line, known)? {
-            (name, true) => signed.trusted.push(name),
-            (name, false) => signed.unknown.push(name),
+            Signer::Known(verifier) => signed.known.push(verifier),
+            Signer::Unknown(name) => signed.unknown.push(name),
         }
     }
     Ok(signed)
 }
 
-/// The name on a line, and whether it is the signature of a known key. That it is and is wrong is an error.
-fn check_signature<'a>(text: &str, line: &'a str, known: &[NoteVerifier]) -> Result<(&'a str, bool), NoteError> {
+/// Whose signature a line is.
+enum Signer<'a, 'k> {
+    Known(&'k NoteVerifier),
+    Unknown(&'a str),
+}
+
+/// Whose signature a line is. That it is one of a known key and is wrong is an error.
+fn check_signature<'a, 'k>(text: &str, line: &'a str, known: &'k [NoteVerifier]) -> Result<Signer<'a, 'k>, NoteError> {
     let malformed = || NoteError::Malformed("a line after the empty one is no signature");
     let (name, base64) =
         line.strip_prefix(SIGNATURE_PREFIX).and_then(|rest| rest.split_once(' ')).ok_or_else(malformed)?;
@@ -235,13 +260,13 @@ fn check_signature<'a>(text: &str, line: &'a str, known: &[NoteVerifier]) -> Res
         return Err(malformed());
     }
     let Some(verifier) = known.iter().find(|known| known.name == name && known.id == *id) else {
-        return Ok((name, false));
+        return Ok(Signer::Unknown(name));
     };
     let bad = || NoteError::BadSignature(name.to_owned());
     let signature = Signature::from_slice(signature).map_err(|_| bad())?;
     // Not the lenient check, which accepts signatures that other implementations refuse.
     verifier.key.verify_strict(text.as_bytes(), &signature).map_err(|_| bad())?;
-    Ok((name, true))
+    Ok(Signer::Known(verifier))
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@
 
 use std::fmt;
 
-use super::note::{self, NoteError, NoteSigner, NoteVerifier};
+use super::keys::TrustedKeys;
+use super::note::{self, NoteError, NoteSigner};
 use crate::chain::{Link, StoreId};
 use crate::files::FileError;
 use eval_model::ids::{RecordHash, TaskClassName};
@@ -37,6 +38,8 @@ pub enum RecordSignature {
     None,
     /// Nobody here knows the keys that signed it, so it says no more than none. The name is what the note calls the first.
     UnknownKey { name: String },
+    /// A key with this name signed it, and was retired before.
+    RetiredKey { name: String },
     /// A key that is trusted here has signed exactly this record.
     Trusted { name: String },
 }
@@ -103,17 +106,21 @@ impl fmt::Display for RecordNote {
 }
 
 /// Who signed the record at `link`, by the note beside it. Of several trusted keys the first is named.
-pub fn judge_record_note(note: &[u8], link: &Link, known: &[NoteVerifier]) -> Result<RecordSignature, RecordNoteError> {
+pub fn judge_record_note(note: &[u8], link: &Link, trusted: &TrustedKeys) -> Result<RecordSignature, RecordNoteError> {
     let note = str::from_utf8(note).map_err(|_| RecordNoteError::Text)?;
-    let signed = note::read(note, known)?;
+    let known = trusted.verifiers();
+    let signed = note::read(note, &known)?;
     let found = RecordNote::parse(signed.text).ok_or(RecordNoteError::Malformed)?;
     if found != RecordNote::of(link) {
         return Err(RecordNoteError::OtherRecord(Box::new(found)));
     }
-    match (signed.trusted.first(), signed.unknown.first()) {
-        (Some(name), _) => Ok(RecordSignature::Trusted { name: (*name).to_owned() }),
-        (None, Some(name)) => Ok(RecordSignature::UnknownKey { name: (*name).to_owned() }),
-        (None, None) => Err(RecordNoteError::Unsigned),
+    match (signed.known.is_empty(), signed.unknown.first()) {
+        (false, _) => Ok(match trusted.first_allowed(&signed.known, |last| last.has_record(link)) {
+            Ok(name) => RecordSignature::Trusted { name },
+            Err(name) => RecordSignature::RetiredKey { name },
+        }),
+        (true, Some(name)) => Ok(RecordSignature::UnknownKey { name: (*name).to_owned() }),
+        (true, None) => Err(RecordNoteError::Unsigned),
     }
 }
 
@@ -137,8 +144,9 @@ mod tests {
     }
 
     fn judge(note: &str, known: &[&NoteSigner]) -> Result<RecordSignature, String> {
-        let known: Vec<_> = known.iter().map(|signer| signer.verifier().clone()).collect();
-        judge_record_note(note.as_bytes(), &link(2), &known).map_err(|error| error.to_string())
+        let trusted =
+            known.iter().fold(TrustedKeys::default(), |keys, key| keys.trusting(key.verifier()).expect("a key"));
+        judge_record_note(note.as_bytes(), &link(2), &trusted).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -203,7 +211,7 @@ mod tests {
         assert_eq!(judge(&format!("{text}\n"), &[&mine]), Err("nobody has signed it".to_owned()));
         assert!(judge(&text, &[]).expect_err("refused").starts_with("it is not a signed note"));
         assert!(judge(&note[..note.len() / 2], &[]).expect_err("refused").starts_with("it is not a signed note"));
-        let no_text = judge_record_note(b"\xff", &link(2), &[]).expect_err("refused");
+        let no_text = judge_record_note(b"\xff", &link(2), &TrustedKeys::default()).expect_err("refused");
         assert_eq!(no_text.to_string(), "it is not UTF-8 text");
     }
 
@@ -211,10 +219,11 @@ mod tests {
     fn no_flipped_bit_of_a_note_is_trusted() {
         let signer = signer();
         let note = RecordNote::of(&link(2)).sign(&signer).expect("signed").into_bytes();
+        let trusted = TrustedKeys::default().trusting(signer.verifier()).expect("a key");
         for bit in 0..note.len() * 8 {
             let mut flipped = note.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            let judged = judge_record_note(&flipped, &link(2), &[signer.verifier().clone()]);
+            let judged = judge_record_note(&flipped, &link(2), &trusted);
             assert!(!matches!(judged, Ok(RecordSignature::Trusted { .. })), "bit {bit}");
         }
     }

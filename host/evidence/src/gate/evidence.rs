@@ -102,7 +102,7 @@ pub fn gather(
             findings: replayed.findings.iter().map(ToString::to_string).collect(),
         },
         live_runs: live_runs(verification, link, &source),
-        is_anchored: verification.is_anchored(link),
+        is_anchored: verification.is_anchored(&link.position.task_class, link.position.seq),
         link: link.clone(),
         record,
         source,

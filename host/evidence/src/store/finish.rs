@@ -12,7 +12,7 @@
 
 use super::reader::{AGAIN_PREFIX, DRAFT_PREFIX, Evidence as _, Snapshot, record_of_draft, scan};
 use super::writer::{AppendError, NotePlace, Ready, ReadyNote, StoreWriter};
-use crate::anchor::{MOST_NOTE_BYTES, judge_record_note};
+use crate::anchor::{MOST_NOTE_BYTES, TrustedKeys, judge_record_note};
 use crate::chain::{Heads, Link, RecordFileName};
 use crate::files::{Dir, FileError, FileProblem, LockError};
 use crate::memory::{KnownIntents, MemoryError};
@@ -145,7 +145,7 @@ impl StoreWriter {
                 Err(_) => None,
             };
             if let Some(bytes) = bytes {
-                let is_whole = judge_record_note(&bytes, link, &[]).is_ok();
+                let is_whole = judge_record_note(&bytes, link, &TrustedKeys::default()).is_ok();
                 return Ok(is_whole.then_some(ReadyNote { name: note, bytes, place: NotePlace::Again }));
             }
         }

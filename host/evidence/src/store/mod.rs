@@ -6,7 +6,7 @@
 //! <store>/runs/        one file per record, never changed and never removed
 //!                      and beside it, if somebody signed it, a note of the same stem
 //! <store>/objects/     by BLAKE3 and once: rubrics, registrations, cases, outputs, logs
-//! <store>/started/     markers of live runs, written before their first case
+//! <store>/started/     markers of live runs, chained per task class, each written before its run's first case
 //! <store>/unfinished/  what crashes left of records that could not be finished
 //! <store>/recommendations/  what the gate said, for information only
 //! <store>/staging/     objects on their way in, a folder per run; what a crash left there is no evidence
@@ -35,5 +35,5 @@ pub use incoming::{IncomingObjects, KeepObjectError};
 pub use objects::{MOST_OBJECT_BYTES, ReadObjectError};
 pub use open::{IDENTITY, IdentityError, OpenStoreError, Origin, encode_identity, parse_identity};
 pub use reader::{Evidence, Seen, Snapshot, StoreReader, scan};
-pub use started::{AnnounceError, ReadMarkerError, Started};
+pub use started::{AnnounceError, MarkerBreak, ReadMarkerError, Started};
 pub use writer::{AppendError, NotCommitted, Receipt, StoreWriter};

@@ -154,20 +154,26 @@ impl StoreReader {
         self.started.as_ref()
     }
 
-    /// Every marker of a live run, and the files that should be one and are not.
-    pub fn started(&self) -> Result<(Vec<Started>, Vec<Finding>), FileError> {
-        let (mut markers, mut findings) = (Vec::new(), Vec::new());
-        let Some(started) = &self.started else { return Ok((markers, findings)) };
-        for name in started::names(started)? {
-            match started::read(started, self.id, &name) {
-                Ok(marker) => markers.push(marker),
-                Err(error) => {
-                    let file = format!("{}/{}", open::STARTED, printable(&name));
-                    findings.push(Finding::of_file(file, Defect::Marker(error)));
-                }
-            }
-        }
-        Ok((markers, findings))
+    /// Every marker of a live run, and what is wrong with the files that should be one and with their order.
+    pub fn started(&self) -> Result<(Vec<Started>, Vec<Finding>), LockError> {
+        // As with the records: a listing beside a writer may show the second marker and not the first.
+        let lock = self.root.lock(Share::Readers, self.patience)?;
+        let names = self.marker_names()?;
+        drop(lock);
+        Ok(self.read_markers(names))
+    }
+
+    /// The same for a writer, which holds the lock.
+    pub(super) fn started_locked(&self) -> Result<(Vec<Started>, Vec<Finding>), FileError> {
+        Ok(self.read_markers(self.marker_names()?))
+    }
+
+    fn marker_names(&self) -> Result<Vec<OsString>, FileError> {
+        self.started.as_ref().map_or(Ok(Vec::new()), started::names)
+    }
+
+    fn read_markers(&self, names: Vec<OsString>) -> (Vec<Started>, Vec<Finding>) {
+        self.started.as_ref().map_or_else(Default::default, |started| started::read_all(started, self.id, names))
     }
 
     /// The names of the records for a writer, which holds the lock.

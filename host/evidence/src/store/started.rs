@@ -1,13 +1,20 @@
 //! Markers of live runs, written before the first case is paid for.
 //!
 //! The record of a run names its marker, so a marker that no record names is a run that was not finished, or not liked:
-//! nobody can report only the best of ten. Markers are never removed.
+//! nobody can report only the best of ten. Markers are never removed, and each names the one before it of its task class: one
+//! that is taken out of the middle leaves a gap, and one that is put in its place is not the one that the next one names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
+use super::open::STARTED;
 use super::reader::{DRAFT_PREFIX, is_ignored};
 use crate::chain::StoreId;
-use crate::files::{Dir, FileError};
+use crate::files::{Dir, FileError, LockError, printable};
+use crate::verify::{Defect, Finding};
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::json;
 use eval_model::utc::UtcMillis;
@@ -22,11 +29,14 @@ pub struct StartedMarker {
     schema_version: u32,
     store_id: StoreId,
     pub task_class: TaskClassName,
+    /// Its number among the markers of its task class.
+    pub seq: NonZeroU64,
+    /// The BLAKE3 of the marker before it; none for the first. It must be said: left out is not null.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub prev: Option<Digest>,
     pub started_at: UtcMillis,
     /// How many cases were selected.
     pub cases: u64,
-    /// Tells two runs apart that begin in the same millisecond.
-    number: String,
     /// The markers of the shards that this run was put together from. Whatever names this marker names them too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<Digest>,
@@ -39,13 +49,71 @@ pub struct Started {
     pub marker: StartedMarker,
 }
 
+impl Started {
+    /// Its file, relative to the store.
+    fn file(&self) -> String {
+        format!("{STARTED}/{}", file_name(&self.marker, self.digest))
+    }
+}
+
+/// What is to be announced.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Announcement<'a> {
+    pub(super) store_id: StoreId,
+    pub(super) task_class: &'a TaskClassName,
+    pub(super) started_at: UtcMillis,
+    pub(super) cases: u64,
+    pub(super) shards: &'a [Digest],
+}
+
 /// Why a marker was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnounceError {
-    #[error("the operating system gave no random number")]
-    Random(#[source] getrandom::Error),
+    #[error("the markers of earlier runs are not whole, and are not continued: {}", join(_0))]
+    Broken(Vec<Finding>),
+    #[error(transparent)]
+    Lock(#[from] LockError),
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl Advice for AnnounceError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Broken(_) => Exit::EvidenceBroken,
+            Self::Lock(_) | Self::File(_) => Exit::HarnessError,
+        }
+    }
+}
+
+fn join(findings: &[Finding]) -> String {
+    findings.iter().map(Finding::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// What is wrong with the order of the markers of a task class.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MarkerBreak {
+    #[error("it is marker {seq}, and the ones before it are missing from number {first} on")]
+    Missing { seq: u64, first: u64 },
+    #[error("the markers fork here: {} have the number {seq}: {}", files.len(), list(files))]
+    Fork { seq: u64, files: Vec<String> },
+    #[error("it is marker {seq}, its prev is {}, and {}", said(*found), before(*expected))]
+    Unlinked { seq: u64, expected: Option<Digest>, found: Option<Digest> },
+}
+
+fn list(files: &[String]) -> String {
+    files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn said(prev: Option<Digest>) -> String {
+    prev.map_or_else(|| "null".to_owned(), |digest| format!("`{digest}`"))
+}
+
+fn before(expected: Option<Digest>) -> String {
+    match expected {
+        Some(digest) => format!("the marker before it is `{digest}`"),
+        None => "there is none before the first".to_owned(),
+    }
 }
 
 /// Why a file is not a marker of this store.
@@ -65,25 +133,24 @@ pub enum ReadMarkerError {
     File(#[from] FileError),
 }
 
-/// Writes a marker durably, and gives the name that the run's record must state.
+/// Writes a marker durably behind those that are there, and gives the name that the run's record must state. Only the holder of
+/// the store's lock may.
 pub(super) fn announce(
     started: &Dir,
-    store_id: StoreId,
-    task_class: &TaskClassName,
-    started_at: UtcMillis,
-    cases: u64,
-    shards: &[Digest],
+    markers: &[Started],
+    announcement: &Announcement<'_>,
 ) -> Result<Digest, AnnounceError> {
-    let mut number = [0; 8];
-    getrandom::fill(&mut number).map_err(AnnounceError::Random)?;
+    let of_class = markers.iter().filter(|started| started.marker.task_class == *announcement.task_class);
+    let last = of_class.max_by_key(|started| started.marker.seq);
     let marker = StartedMarker {
         schema_version: SCHEMA_VERSION,
-        store_id,
-        task_class: task_class.clone(),
-        started_at,
-        cases,
-        number: format!("{:016x}", u64::from_be_bytes(number)),
-        shards: shards.to_vec(),
+        store_id: announcement.store_id,
+        task_class: announcement.task_class.clone(),
+        seq: last.map_or(NonZeroU64::MIN, |last| last.marker.seq.saturating_add(1)),
+        prev: last.map(|last| last.digest),
+        started_at: announcement.started_at,
+        cases: announcement.cases,
+        shards: announcement.shards.to_vec(),
     };
     let bytes = json::line(&marker);
     let digest = Digest::of(&bytes);
@@ -108,7 +175,28 @@ pub(super) fn names(started: &Dir) -> Result<Vec<std::ffi::OsString>, FileError>
     Ok(started.names()?.into_iter().filter(|name| !is_draft(name) && !is_ignored(name)).collect())
 }
 
-pub(super) fn read(started: &Dir, store_id: StoreId, name: &std::ffi::OsStr) -> Result<Started, ReadMarkerError> {
+/// Reads the named markers, and says of what should be one and is not, and of every place where their order is broken.
+pub(super) fn read_all(
+    started: &Dir,
+    store_id: StoreId,
+    names: Vec<std::ffi::OsString>,
+) -> (Vec<Started>, Vec<Finding>) {
+    let (mut markers, mut findings, mut unread) = (Vec::new(), Vec::new(), Unread::default());
+    for name in names {
+        match read(started, store_id, &name) {
+            Ok(marker) => markers.push(marker),
+            Err(error) => {
+                unread.add(&error);
+                let file = format!("{STARTED}/{}", printable(&name));
+                findings.push(Finding::of_file(file, Defect::Marker(error)));
+            }
+        }
+    }
+    findings.extend(breaks(&markers, &unread));
+    (markers, findings)
+}
+
+fn read(started: &Dir, store_id: StoreId, name: &std::ffi::OsStr) -> Result<Started, ReadMarkerError> {
     let bytes = started.read(name, MOST_MARKER_BYTES)?;
     let text = str::from_utf8(&bytes).map_err(|_| ReadMarkerError::Text)?;
     let digest = Digest::of(&bytes);
@@ -127,4 +215,78 @@ pub(super) fn read(started: &Dir, store_id: StoreId, name: &std::ffi::OsStr) -> 
     } else {
         Err(ReadMarkerError::Misnamed { expected })
     }
+}
+
+/// Files that are there and do not read as markers. Each has a finding of its own, and may be the one that is missing between
+/// two others.
+#[derive(Debug, Default)]
+struct Unread {
+    /// Those that only a newer program can read, by what the next marker names them.
+    newer: BTreeSet<Digest>,
+    others: usize,
+}
+
+impl Unread {
+    fn add(&mut self, error: &ReadMarkerError) {
+        match error {
+            ReadMarkerError::Newer { digest, .. } => {
+                self.newer.insert(*digest);
+            }
+            _ => self.others += 1,
+        }
+    }
+
+    /// Whether as many markers as are missing before this one may be among them.
+    fn explains(&self, missing: u64, next: &StartedMarker) -> bool {
+        let is_named = next.prev.is_some_and(|prev| self.newer.contains(&prev));
+        missing <= (self.newer.len() + self.others) as u64 && (is_named || self.others > 0)
+    }
+}
+
+/// The markers of one task class that were found, by their numbers.
+type Numbered<'a> = BTreeMap<u64, Vec<&'a Started>>;
+
+/// Every place where the order of the markers is broken.
+fn breaks(markers: &[Started], unread: &Unread) -> Vec<Finding> {
+    let mut classes: BTreeMap<&TaskClassName, Numbered<'_>> = BTreeMap::new();
+    for started in markers {
+        let numbered = classes.entry(&started.marker.task_class).or_default();
+        numbered.entry(started.marker.seq.get()).or_default().push(started);
+    }
+    let (mut findings, none) = (Vec::new(), Vec::new());
+    for numbered in classes.values() {
+        let mut before = (0, &none);
+        for (seq, here) in numbered {
+            findings.extend(fork(*seq, here));
+            findings.extend(here.iter().filter_map(|started| unlinked(started, before, unread)));
+            before = (*seq, here);
+        }
+    }
+    findings
+}
+
+fn fork(seq: u64, here: &[&Started]) -> Option<Finding> {
+    let files: Vec<_> = here.iter().map(|started| started.file()).collect();
+    (files.len() > 1).then(|| broken(here[0], MarkerBreak::Fork { seq, files }))
+}
+
+/// What is wrong between a marker and those with the highest number below its own. After a fork it may follow either.
+fn unlinked(started: &Started, (last, before): (u64, &Vec<&Started>), unread: &Unread) -> Option<Finding> {
+    let (seq, found) = (started.marker.seq.get(), started.marker.prev);
+    let missing = seq - last - 1;
+    if missing > 0 {
+        let is_lost = !unread.explains(missing, &started.marker);
+        return is_lost.then(|| broken(started, MarkerBreak::Missing { seq, first: last + 1 }));
+    }
+    let follows = match found {
+        None => before.is_empty(),
+        Some(prev) => before.iter().any(|before| before.digest == prev),
+    };
+    let expected = before.first().map(|before| before.digest);
+    (!follows).then(|| broken(started, MarkerBreak::Unlinked { seq, expected, found }))
+}
+
+fn broken(started: &Started, what: MarkerBreak) -> Finding {
+    let file = Some(started.file());
+    Finding { file, ..Finding::of_class(Some(started.marker.task_class.clone()), None, Defect::MarkerChain(what)) }
 }

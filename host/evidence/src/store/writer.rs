@@ -16,7 +16,7 @@ use super::incoming::{IncomingObjects, KeepObjectError};
 use super::objects::ReadObjectError;
 use super::open::{self, OpenStoreError, Origin};
 use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, StoreReader, scan};
-use super::started::{self, AnnounceError};
+use super::started::{self, AnnounceError, Announcement};
 use crate::anchor::{NoteError, NoteSigner, RecordNote};
 use crate::chain::{Link, Position, RecordFileName, hash_of};
 use crate::files::{Dir, FileError, Lock, LockError, Missing, Share};
@@ -156,9 +156,10 @@ impl StoreWriter {
         open::check_private(&root, user)?;
         open::check_local(&root)?;
         let origin = open::identify(&root, patience)?;
+        // Before the reader, which must see the markers that this writer makes.
+        let staging = root.child_or_new(open::STAGING)?;
+        let started = root.child_or_new(open::STARTED)?;
         let reader = StoreReader::from_root(root, patience)?;
-        let staging = reader.root().child_or_new(open::STAGING)?;
-        let started = reader.root().child_or_new(open::STARTED)?;
         for area in [reader.runs(), reader.objects(), &staging, &started] {
             open::check_private(area, user)?;
         }
@@ -197,8 +198,8 @@ impl StoreWriter {
         self.reader.root().child_or_new(open::RECOMMENDATIONS)?.write_new(name, bytes)
     }
 
-    /// Says durably that a live run begins. Its record must name what this gives. `shards` are the announcements of the
-    /// shards that it is put together from.
+    /// Says durably that a live run begins, behind all that were announced before. Its record must name what this gives.
+    /// `shards` are the announcements of the shards that it is put together from.
     pub fn announce(
         &self,
         task_class: &TaskClassName,
@@ -206,7 +207,14 @@ impl StoreWriter {
         cases: u64,
         shards: &[Digest],
     ) -> Result<Digest, AnnounceError> {
-        started::announce(&self.started, self.reader.id(), task_class, started_at, cases, shards)
+        // Two runs from two benches may share a store, and both would follow the same marker.
+        let _lock = self.lock()?;
+        let (markers, findings) = self.reader.started_locked()?;
+        if !findings.is_empty() {
+            return Err(AnnounceError::Broken(findings));
+        }
+        let announcement = Announcement { store_id: self.reader.id(), task_class, started_at, cases, shards };
+        started::announce(&self.started, &markers, &announcement)
     }
 
     /// Commits one run: its objects, and the record that `build` makes for the place it gets. `known` is what was verified

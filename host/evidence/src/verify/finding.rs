@@ -14,7 +14,7 @@ use crate::anchor::{AnchorDefect, RecordNoteError};
 use crate::chain::{Break, Broken, Link, RecordFileName};
 use crate::files::{FileError, FileProblem};
 use crate::record::ReadRecordError;
-use crate::store::{DraftEnd, FinishedDraft, ReadMarkerError, ReadObjectError, RefusedDraft};
+use crate::store::{DraftEnd, FinishedDraft, MarkerBreak, ReadMarkerError, ReadObjectError, RefusedDraft};
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::text::Message;
 
@@ -87,6 +87,8 @@ pub enum Defect {
     DraftRefused { kept: String, why: RefusedDraft },
     #[error("eval-host cannot read it as the marker of a live run")]
     Marker(#[source] ReadMarkerError),
+    #[error(transparent)]
+    MarkerChain(MarkerBreak),
     #[error("the marker `{marker}`, which announced the run of this record, is gone")]
     MarkerGone { marker: Digest },
     #[error("a case that the record names cannot be restored")]
@@ -147,13 +149,14 @@ impl Defect {
             }
             Self::LastSeen(defect) => defect.state(),
             Self::Replay(defect) => defect.state(),
+            Self::Anchor(defect) => defect.state(),
             Self::ForeignFile
-            | Self::Anchor(_)
             | Self::Signature(_)
             | Self::SignatureAlone
             | Self::Excerpt(_)
             | Self::NotAFile(_)
             | Self::Marker(_)
+            | Self::MarkerChain(_)
             | Self::MarkerGone { .. }
             | Self::MarkerTaken { .. }
             | Self::MarkerOfOtherClass { .. }
@@ -250,7 +253,8 @@ impl fmt::Display for Finding {
         match (&self.task_class, self.seq, &self.file) {
             (Some(class), Some(seq), Some(file)) => write!(f, "record {seq} of `{class}` (`{file}`)")?,
             (Some(class), Some(seq), None) => write!(f, "record {seq} of `{class}`")?,
-            (Some(class), None, _) => write!(f, "task class `{class}`")?,
+            (Some(class), None, Some(file)) => write!(f, "`{file}` of `{class}`")?,
+            (Some(class), None, None) => write!(f, "task class `{class}`")?,
             (None, _, Some(file)) => write!(f, "`{file}`")?,
             (None, _, None) => f.write_str("the store")?,
         }

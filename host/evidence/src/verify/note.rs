@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::anchor::AnchorDefect;
 use eval_model::ids::TaskClassName;
 use eval_model::utc::UtcMillis;
 
@@ -24,25 +25,24 @@ pub enum Note {
     OpenToOthers { file: String, mode: u32, more: usize },
     /// A record says that it was finished before the one that it follows.
     ClockWentBack { task_class: TaskClassName, seq: u64 },
-    /// A checkpoint has more records of the class than a bundle carries.
-    CheckpointIsLater { task_class: TaskClassName, anchored: u64, carried: u64 },
-    /// A checkpoint was made before the class had a record.
-    CheckpointIsSilent { task_class: TaskClassName },
+    /// One of several checkpoints says nothing about a bundle's records of the class.
+    CheckpointIsSilent { task_class: TaskClassName, defect: AnchorDefect },
+    /// A checkpoint that has more of the store says that it was signed before one that has less.
+    CheckpointClockWentBack { more: UtcMillis, less: UtcMillis },
 }
 
 impl Note {
     /// The task class that it concerns; `None` when it concerns the whole.
     pub fn task_class(&self) -> Option<&TaskClassName> {
         match self {
-            Self::ClockWentBack { task_class, .. }
-            | Self::CheckpointIsLater { task_class, .. }
-            | Self::CheckpointIsSilent { task_class } => Some(task_class),
+            Self::ClockWentBack { task_class, .. } | Self::CheckpointIsSilent { task_class, .. } => Some(task_class),
             Self::NotSeenBefore
             | Self::NothingRemembered
             | Self::Excerpt { .. }
             | Self::EarlierFindings { .. }
             | Self::ForeignOwner { .. }
-            | Self::OpenToOthers { .. } => None,
+            | Self::OpenToOthers { .. }
+            | Self::CheckpointClockWentBack { .. } => None,
         }
     }
 }
@@ -76,14 +76,12 @@ impl fmt::Display for Note {
                 "record {seq} of `{task_class}` says that it was finished before the one before it: a clock was set back; the \
                  order of records does not depend on it"
             ),
-            Self::CheckpointIsLater { task_class, anchored, carried } => write!(
+            Self::CheckpointIsSilent { task_class, defect } => write!(f, "task class `{task_class}`: {defect}"),
+            Self::CheckpointClockWentBack { more, less } => write!(
                 f,
-                "task class `{task_class}`: the checkpoint has its record {anchored}, and the bundle ends with {carried}, so the \
-                 checkpoint says nothing about it; compare it with an older one"
+                "a checkpoint that was signed at {more} has more than one that was signed at {less}: a clock was set back; \
+                 nothing depends on it"
             ),
-            Self::CheckpointIsSilent { task_class } => {
-                write!(f, "task class `{task_class}`: the checkpoint has no record of it, and so says nothing about it")
-            }
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::finding::{Defect, Finding};
 use super::walk::Verification;
-use crate::anchor::{NoteVerifier, RecordNoteError, RecordSignature, judge_record_note};
+use crate::anchor::{RecordNoteError, RecordSignature, TrustedKeys, judge_record_note};
 use crate::chain::Link;
 use crate::store::Evidence;
 use eval_model::ids::{RecordHash, TaskClassName};
@@ -28,7 +28,7 @@ impl Signatures {
             Ok(note) => note?,
             Err(error) => return wrong(RecordNoteError::File(error)),
         };
-        match judge_record_note(&note, link, &[]) {
+        match judge_record_note(&note, link, &TrustedKeys::default()) {
             Ok(signature) => {
                 self.notes.insert(link.hash, note);
                 self.judged.insert(link.hash, signature);
@@ -38,9 +38,9 @@ impl Signatures {
         }
     }
 
-    fn judge(&mut self, link: &Link, known: &[NoteVerifier]) -> Option<Finding> {
+    fn judge(&mut self, link: &Link, trusted: &TrustedKeys) -> Option<Finding> {
         let note = self.notes.get(&link.hash)?;
-        match judge_record_note(note, link, known) {
+        match judge_record_note(note, link, trusted) {
             Ok(signature) => {
                 self.judged.insert(link.hash, signature);
                 None
@@ -64,9 +64,9 @@ pub struct SignatureCounts {
 
 impl Verification {
     /// Says which keys are trusted. A signature that one of them is said to have made and has not is a finding.
-    pub fn check_signatures(&mut self, known: &[NoteVerifier]) {
+    pub fn check_signatures(&mut self, trusted: &TrustedKeys) {
         let signatures = &mut self.signatures;
-        let findings: Vec<_> = self.links.values().filter_map(|link| signatures.judge(link, known)).collect();
+        let findings: Vec<_> = self.links.values().filter_map(|link| signatures.judge(link, trusted)).collect();
         self.add(findings);
     }
 
@@ -80,7 +80,7 @@ impl Verification {
         for link in self.links.values().filter(|link| link.position.task_class == *task_class) {
             let count = match self.signature(link) {
                 RecordSignature::Trusted { .. } => &mut counts.trusted,
-                RecordSignature::UnknownKey { .. } => &mut counts.unknown,
+                RecordSignature::UnknownKey { .. } | RecordSignature::RetiredKey { .. } => &mut counts.unknown,
                 RecordSignature::None => &mut counts.unsigned,
             };
             *count += 1;

@@ -10,8 +10,8 @@ use super::last_seen::{FirstUse, LastSeenDefect, LastSeenError, LastSeenFile, Me
 use super::note::Note;
 use super::run_summary::RunSummary;
 use super::signatures::Signatures;
-use crate::anchor::Checkpoint;
-use crate::chain::{Heads, Link, Position, StoreId};
+use crate::anchor::{AnchorDefect, Anchorable, Checkpoint, ClassHeads, MarkerHead};
+use crate::chain::{Head, Heads, Link, Position, StoreId};
 use crate::files::{FileError, LockError};
 use crate::record::{ReadRecordError, RecordedRun};
 use crate::store::{
@@ -84,6 +84,8 @@ pub struct Verification {
     anchored: Option<BTreeMap<TaskClassName, u64>>,
     /// Markers of live runs that no record names: unfinished, or still running.
     pub unfinished: Vec<Started>,
+    /// Every marker that reads as one, by its place. Of a fork, one branch.
+    pub markers: BTreeMap<(TaskClassName, u64), Digest>,
     pub findings: Vec<Finding>,
     pub notes: Vec<Note>,
     pub(super) signatures: Signatures,
@@ -164,28 +166,76 @@ impl Verification {
         self.state() <= State::Incomplete
     }
 
-    /// Compares with what somebody signed. With the scope of a bundle, only what a bundle can have is compared.
-    pub fn compare_with_checkpoint(&mut self, checkpoint: &Checkpoint, scope: ObjectScope) {
-        let anchored = self.anchored.get_or_insert_default();
-        for (task_class, head) in checkpoint.heads().iter() {
-            let reach = anchored.entry(task_class.clone()).or_default();
-            *reach = (*reach).max(head.seq);
+    /// What the store is, to be signed. Only what holds should be.
+    pub fn checkpoint(&self, signed_at: UtcMillis) -> Checkpoint {
+        let mut classes: BTreeMap<TaskClassName, ClassHeads> = BTreeMap::new();
+        for (task_class, head) in self.heads().iter() {
+            classes.entry(task_class.clone()).or_default().record = Some(head);
         }
-        let (checkpoint, silent) = match scope {
-            ObjectScope::All => (checkpoint.clone(), Vec::new()),
-            ObjectScope::Newest => checkpoint.up_to(self.heads()),
+        // By their numbers, so that the last of each class stays.
+        for ((task_class, seq), digest) in &self.markers {
+            classes.entry(task_class.clone()).or_default().marker = Some(MarkerHead { seq: *seq, digest: *digest });
+        }
+        Checkpoint::new(self.store_id, signed_at, classes)
+    }
+
+    /// Compares with what somebody signed. With the scope of a bundle, only what a bundle can have is compared; that none of the
+    /// checkpoints says anything about it is a finding, because whoever names one asks for a comparison.
+    pub fn compare_with_checkpoints(&mut self, checkpoints: &[Checkpoint], scope: ObjectScope) {
+        if !checkpoints.is_empty() {
+            self.anchored.get_or_insert_default();
+        }
+        let mut silent: BTreeMap<TaskClassName, Vec<AnchorDefect>> = BTreeMap::new();
+        let mut spoken_of = BTreeSet::new();
+        for checkpoint in checkpoints {
+            let (said, unsaid) = match scope {
+                ObjectScope::All => (checkpoint.clone(), Vec::new()),
+                ObjectScope::Newest => checkpoint.up_to(self),
+            };
+            spoken_of.extend(said.records().map(|(task_class, _)| task_class.clone()));
+            for (task_class, defect) in unsaid {
+                silent.entry(task_class).or_default().push(defect);
+            }
+            self.compare_with(&said);
+        }
+        for (task_class, defects) in silent {
+            self.add_silence(&task_class, defects, spoken_of.contains(&task_class));
+        }
+        self.note_clocks_of(checkpoints);
+    }
+
+    fn compare_with(&mut self, checkpoint: &Checkpoint) {
+        let defects = checkpoint.compare(self);
+        let is_sound = |task_class: &TaskClassName| {
+            defects.iter().all(|(class, ..)| class.as_ref().is_some_and(|class| class != task_class))
         };
-        let carried = |class: &TaskClassName| self.heads().get(class).map_or(0, |head| head.seq);
-        let note = |(task_class, later): (TaskClassName, Option<u64>)| match later {
-            Some(anchored) => Note::CheckpointIsLater { carried: carried(&task_class), task_class, anchored },
-            None => Note::CheckpointIsSilent { task_class },
-        };
-        let notes: Vec<_> = silent.into_iter().map(note).collect();
-        self.notes.extend(notes);
-        let hash_at = |class: &TaskClassName, seq| self.hash_at(class, seq);
-        let defects = checkpoint.compare(self.store_id, self.heads(), &hash_at);
+        for (task_class, head) in checkpoint.records().filter(|(task_class, _)| is_sound(task_class)) {
+            let anchored = self.anchored.get_or_insert_default().entry(task_class.clone()).or_default();
+            *anchored = (*anchored).max(head.seq);
+        }
         let finding = |(class, seq, defect)| Finding::of_class(class, seq, Defect::Anchor(defect));
         self.add(defects.into_iter().map(finding));
+    }
+
+    /// What checkpoints do not say is worth a note where another says it.
+    fn add_silence(&mut self, task_class: &TaskClassName, defects: Vec<AnchorDefect>, is_spoken_of: bool) {
+        if is_spoken_of {
+            let note = |defect| Note::CheckpointIsSilent { task_class: task_class.clone(), defect };
+            self.notes.extend(defects.into_iter().map(note));
+        } else {
+            let finding = |defect| Finding::of_class(Some(task_class.clone()), None, Defect::Anchor(defect));
+            self.add(defects.into_iter().map(finding));
+        }
+    }
+
+    /// The time of a checkpoint is a claim, too.
+    fn note_clocks_of(&mut self, checkpoints: &[Checkpoint]) {
+        for more in checkpoints {
+            for less in checkpoints.iter().filter(|less| less.has_later_clock_than(more)) {
+                let (more, less) = (more.signed_at(), less.signed_at());
+                self.notes.push(Note::CheckpointClockWentBack { more, less });
+            }
+        }
     }
 
     /// What kind of run the record at a place is of.
@@ -193,10 +243,10 @@ impl Verification {
         self.runs.get(&(link.position.task_class.clone(), link.position.seq))
     }
 
-    /// Whether a checkpoint that the evidence was compared with has the record; `None` when it was compared with none.
-    pub fn is_anchored(&self, link: &Link) -> Option<bool> {
-        let reaches = |anchored: &BTreeMap<TaskClassName, u64>| anchored.get(&link.position.task_class).copied();
-        self.anchored.as_ref().map(|anchored| reaches(anchored).is_some_and(|seq| link.position.seq <= seq))
+    /// Whether one of the checkpoints that this was compared with vouches for the record: it has the record or a later one, and
+    /// agrees with what is there. `None` when it was compared with none.
+    pub fn is_anchored(&self, task_class: &TaskClassName, seq: u64) -> Option<bool> {
+        self.anchored.as_ref().map(|anchored| anchored.get(task_class).is_some_and(|last| seq <= *last))
     }
 
     /// How many live runs of the class were started and never recorded; `None` where nobody can know.
@@ -209,6 +259,28 @@ impl Verification {
 
     fn hash_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {
         self.links.get(&(task_class.clone(), seq)).map(|link| link.hash)
+    }
+}
+
+impl Anchorable for Verification {
+    fn store_id(&self) -> StoreId {
+        self.store_id
+    }
+
+    fn newest(&self) -> Vec<(TaskClassName, Head)> {
+        self.heads().iter().map(|(task_class, head)| (task_class.clone(), head)).collect()
+    }
+
+    fn record_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {
+        self.hash_at(task_class, seq)
+    }
+
+    fn marker_at(&self, task_class: &TaskClassName, seq: u64) -> Option<Digest> {
+        self.markers.get(&(task_class.clone(), seq)).copied()
+    }
+
+    fn has_unplaced_marker(&self, digest: Digest) -> bool {
+        self.newer_markers().any(|newer| newer == digest)
     }
 }
 
@@ -291,6 +363,7 @@ fn walk(
         runs,
         anchored: None,
         unfinished: Vec::new(),
+        markers: BTreeMap::new(),
         findings: Vec::new(),
         notes: Vec::new(),
         signatures,
@@ -370,7 +443,9 @@ impl Verification {
         let newer = self.newer_markers();
         let there: BTreeSet<_> = markers.iter().map(|started| started.digest).chain(newer).collect();
         for started in markers {
-            self.classes.entry(started.marker.task_class.clone()).or_default().started += 1;
+            let task_class = &started.marker.task_class;
+            self.classes.entry(task_class.clone()).or_default().started += 1;
+            self.markers.insert((task_class.clone(), started.marker.seq.get()), started.digest);
             if !named.0.contains_key(&started.digest) {
                 self.unfinished.push(started);
             }

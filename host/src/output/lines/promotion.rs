@@ -104,6 +104,7 @@ impl<'a> From<&'a RecordSignature> for SignatureLine<'a> {
         match signature {
             RecordSignature::None => Self { state: "none", key: None },
             RecordSignature::UnknownKey { name } => Self { state: "unknown_key", key: Some(name) },
+            RecordSignature::RetiredKey { name } => Self { state: "retired_key", key: Some(name) },
             RecordSignature::Trusted { name } => Self { state: "trusted", key: Some(name) },
         }
     }

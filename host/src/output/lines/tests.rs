@@ -177,7 +177,7 @@ impl Facts {
         vec![
             Line::Verification(verification),
             Line::Bundle { path: "record.tar" },
-            Line::Key { verifier: "tests+00000000+AQ==" },
+            Line::Key { verifier: "tests+00000000+AQ==", rotation: Some("audit/anchors/rotation-00000000.txt") },
             Line::Checkpoint { path: "audit/anchors/a.txt" },
             Line::from(&self.verdict),
         ]

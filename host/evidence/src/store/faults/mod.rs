@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::writer::tests::KEY;
 use super::{AppendError, Receipt, Snapshot, StoreReader, StoreWriter};
-use crate::anchor::NoteSigner;
+use crate::anchor::{NoteSigner, TrustedKeys};
 use crate::memory::{Intents, IntentsFile};
 use crate::record::RecordedRun;
 use crate::record::fixture::Run;
@@ -104,7 +104,7 @@ fn append_by(hand: Hand, path: &Path, name: &str, label: u32) -> Result<Receipt,
 fn verified(path: &Path) -> Verification {
     let store = StoreReader::open(path, PATIENCE).expect("it is a store");
     let mut verification = verify_evidence(&store, &mut |_, _| {}).expect("it can be read");
-    verification.check_signatures(&[signer().verifier().clone()]);
+    verification.check_signatures(&TrustedKeys::default().trusting(signer().verifier()).expect("a key"));
     verification
 }
 

@@ -142,7 +142,8 @@ impl Scene {
         let store = StoreReader::open(&self.store, PATIENCE).expect("a store");
         let checks = Checks { last_seen: Some(&self.last_seen), first_use: FirstUse::Trust, user: user() };
         let mut verification = verify_store(&store, checks, &mut |_, _| {}).expect("it can be read");
-        verification.check_signatures(&[signer().verifier().clone()]);
+        verification
+            .check_signatures(&crate::anchor::TrustedKeys::default().trusting(signer().verifier()).expect("a key"));
         verification
     }
 

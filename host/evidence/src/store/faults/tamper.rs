@@ -15,7 +15,7 @@ use crate::store::{Evidence, ReadObjectError, Snapshot, StoreReader, scan};
 use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, Verification, verify_store};
 use eval_model::ids::Digest;
 
-/// A store with a past: five records of two classes, two live runs of which one was not finished, all seen and anchored.
+/// A store with a past: five records of two classes, three live runs that were not finished, all seen and anchored.
 struct Scene {
     temp: tempfile::TempDir,
     store: PathBuf,
@@ -37,15 +37,17 @@ impl Scene {
             append(&store, name, label).expect("committed");
         }
         let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");
-        open(&store).announce(&class("a"), started_at, 2, &[]).expect("announced");
+        for _ in 0..3 {
+            open(&store).announce(&class("a"), started_at, 2, &[]).expect("announced");
+        }
         let last_seen = LastSeenFile::open(&temp.path().join("state"), &store, PATIENCE).expect("it opens");
         let scene = |checkpoint| Self { temp, store, last_seen, checkpoint };
-        let nothing = Checkpoint::new(StoreId::from_bytes([0; 16]), crate::chain::Heads::default());
+        let nothing = Checkpoint::new(StoreId::from_bytes([0; 16]), started_at, []);
         let mut scene = scene(nothing);
         let seen = scene.verified(true);
-        assert_eq!((seen.state(), seen.unfinished.len()), (State::Ok, 1), "{:?}", seen.findings);
+        assert_eq!((seen.state(), seen.unfinished.len()), (State::Ok, 3), "{:?}", seen.findings);
         scene.last_seen.advance(seen.store_id, seen.heads(), &seen.started_counts(), None).expect("remembered");
-        scene.checkpoint = Checkpoint::new(seen.store_id, seen.heads().clone());
+        scene.checkpoint = seen.checkpoint(started_at);
         scene
     }
 
@@ -59,7 +61,7 @@ impl Scene {
     /// What the chain says by itself, with the last-seen head, and with the checkpoint.
     fn states(&self) -> [State; 3] {
         let mut anchored = self.verified(false);
-        anchored.compare_with_checkpoint(&self.checkpoint, ObjectScope::All);
+        anchored.compare_with_checkpoints(std::slice::from_ref(&self.checkpoint), ObjectScope::All);
         [self.verified(false).state(), self.verified(true).state(), anchored.state()]
     }
 
@@ -68,6 +70,16 @@ impl Scene {
         let links = self.verified(false).links;
         let of_a = links.into_values().filter(|link| link.position.task_class == class("a"));
         of_a.map(|link| self.store.join("runs").join(link.file_name().as_str())).collect()
+    }
+
+    /// The files with the markers, in their order.
+    fn markers(&self) -> Vec<PathBuf> {
+        let markers = self.verified(false).markers;
+        let entries =
+            fs::read_dir(self.store.join("started")).expect("listed").map(|entry| entry.expect("an entry").path());
+        let by_digest: BTreeMap<_, _> =
+            entries.map(|path| (Digest::of(&fs::read(&path).expect("readable")), path)).collect();
+        markers.values().map(|digest| by_digest[digest].clone()).collect()
     }
 
     fn older(&self) -> PathBuf {
@@ -222,12 +234,172 @@ fn an_edited_object_is_noticed_and_a_missing_one_leaves_the_evidence_unverifiabl
 }
 
 #[test]
-fn a_vanished_marker_of_an_unfinished_run_is_noticed_by_the_last_seen_head_only() {
-    check([State::Ok, CAUGHT, State::Ok], |scene| {
+fn the_vanished_markers_of_all_unfinished_runs_are_noticed_by_the_last_seen_head_and_the_checkpoint_only() {
+    check([State::Ok, CAUGHT, CAUGHT], |scene| {
         let started = scene.store.join("started");
         fs::remove_dir_all(&started).expect("removed");
         fs::create_dir(&started).expect("made");
     });
+}
+
+#[test]
+fn a_vanished_marker_is_noticed_by_the_chain_unless_it_is_the_last() {
+    for index in 0..2 {
+        check([CAUGHT; 3], |scene| remove(&scene.markers()[index]));
+    }
+    check([State::Ok, CAUGHT, CAUGHT], |scene| remove(&scene.markers()[2]));
+}
+
+#[test]
+fn a_marker_in_the_place_of_another_is_noticed_by_the_chain_or_if_it_is_the_last_by_the_checkpoint() {
+    let announce = |scene: &Scene| {
+        let later = "2026-11-16T10:00:00.000Z".parse().expect("a moment");
+        open(&scene.store).announce(&class("a"), later, 1, &[]).expect("announced");
+    };
+    // The number of markers is the same again, which is all that the last-seen head has.
+    check([State::Ok, State::Ok, CAUGHT], |scene| {
+        remove(&scene.markers()[2]);
+        announce(scene);
+    });
+    check([CAUGHT; 3], |scene| {
+        let markers = scene.markers();
+        let third = fs::read(&markers[2]).expect("readable");
+        markers[1..].iter().for_each(|path| remove(path));
+        announce(scene);
+        fs::write(&markers[2], third).expect("put back");
+    });
+}
+
+#[test]
+fn a_break_in_the_markers_names_the_file_and_the_task_class() {
+    let findings = |attack: &dyn Fn(&Scene, &[PathBuf])| -> Vec<String> {
+        let scene = Scene::new();
+        attack(&scene, &scene.markers());
+        scene.verified(false).findings.iter().map(ToString::to_string).collect()
+    };
+    let check = |found: &[String], says: &str| {
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("`started/20261116T") && found[0].contains(".json` of `a`: "), "{found:?}");
+        assert!(found[0].contains(says), "{found:?}");
+    };
+    let gap = findings(&|_, markers| remove(&markers[1]));
+    check(&gap, "it is marker 3, and the ones before it are missing from number 2 on");
+    let fork = findings(&|scene, markers| {
+        let last = fs::read(&markers[2]).expect("readable");
+        remove(&markers[2]);
+        let later = "2026-11-16T10:00:00.000Z".parse().expect("a moment");
+        open(&scene.store).announce(&class("a"), later, 1, &[]).expect("announced");
+        fs::write(&markers[2], last).expect("put back");
+    });
+    check(&fork, "the markers fork here: 2 have the number 3: `started/");
+    let unlinked = findings(&|_, markers| {
+        let text = fs::read_to_string(&markers[2]).expect("text");
+        let prev = format!("\"prev\":\"{}\"", Digest::of(&fs::read(&markers[1]).expect("readable")));
+        assert!(text.contains(&prev), "{text}");
+        let text = text.replace(&prev, &format!("\"prev\":\"{}\"", Digest::of(b"elsewhere")));
+        write_marker(&markers[2], &text);
+    });
+    check(&unlinked, "it is marker 3, its prev is `");
+    let first = findings(&|_, markers| {
+        let text = fs::read_to_string(&markers[0]).expect("text");
+        markers.iter().for_each(|path| remove(path));
+        write_marker(&markers[0], &text.replace("\"prev\":null", &format!("\"prev\":\"{}\"", Digest::of(b"one"))));
+    });
+    check(&first, "and there is none before the first");
+}
+
+/// Writes a marker with other content, under the name that it has then.
+fn write_marker(old: &Path, text: &str) {
+    let _ = fs::remove_file(old);
+    let name = old.file_name().expect("a name").to_string_lossy();
+    let digits = &Digest::of(text.as_bytes()).to_string()[..8];
+    fs::write(old.with_file_name(format!("{}-{digits}.json", &name[..20])), text).expect("written");
+}
+
+#[test]
+fn a_marker_of_a_newer_version_is_unverifiable_and_its_neighbours_are_not_tampered() {
+    for index in 0..3 {
+        let scene = Scene::new();
+        let markers = scene.markers();
+        let mut prev: Option<(String, String)> = None;
+        for (at, path) in markers.iter().enumerate() {
+            let mut text = fs::read_to_string(path).expect("text");
+            if at == index {
+                text = text.replace("\"schema_version\":1", "\"schema_version\":2,\"weather\":\"fine\"");
+            } else if let Some((old, new)) = &prev {
+                text = text.replace(old.as_str(), new);
+            }
+            prev = Some((
+                Digest::of(&fs::read(path).expect("readable")).to_string(),
+                Digest::of(text.as_bytes()).to_string(),
+            ));
+            write_marker(path, &text);
+        }
+        let found = scene.verified(false);
+        assert_eq!((found.state(), found.findings.len()), (State::Unverifiable, 1), "{index}: {:?}", found.findings);
+        assert!(found.findings[0].to_string().contains("it has format version 2"), "{:?}", found.findings);
+        let refused =
+            open(&scene.store).announce(&class("a"), "2026-11-16T10:00:00.000Z".parse().expect("a moment"), 1, &[]);
+        let refused = refused.expect_err("nobody knows which number is next").to_string();
+        assert!(refused.starts_with("the markers of earlier runs are not whole, and are not continued: "), "{refused}");
+    }
+}
+
+#[test]
+fn runs_that_are_announced_at_once_get_one_place_each() {
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let path = temp.path().join("store");
+    open(&path);
+    let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");
+    std::thread::scope(|scope| {
+        for name in ["a", "a", "b", "a"] {
+            let path = &path;
+            scope.spawn(move || {
+                let store = open(path);
+                for _ in 0..5 {
+                    store.announce(&class(name), started_at, 2, &[]).expect("announced");
+                }
+            });
+        }
+    });
+    let (markers, findings) = StoreReader::open(&path, PATIENCE).expect("a store").started().expect("readable");
+    assert!(findings.is_empty(), "{findings:?}");
+    let of = |name| markers.iter().filter(|started| started.marker.task_class == class(name)).count();
+    assert_eq!((of("a"), of("b")), (15, 5));
+}
+
+#[test]
+fn a_checkpoint_vouches_for_the_records_up_to_its_last_and_for_none_if_it_disagrees() {
+    let scene = Scene::new();
+    append(&scene.store, "a", 6).expect("committed");
+    let anchored = |scene: &Scene| {
+        let mut verification = scene.verified(false);
+        assert_eq!(verification.is_anchored(&class("a"), 1), None, "nothing was compared");
+        verification.compare_with_checkpoints(std::slice::from_ref(&scene.checkpoint), ObjectScope::All);
+        [("a", 1), ("a", 4), ("a", 5), ("b", 1), ("c", 1)]
+            .map(|(name, seq)| verification.is_anchored(&class(name), seq).expect("it was compared"))
+    };
+    assert_eq!(anchored(&scene), [true, true, false, true, false]);
+    // The newest records of one class are others now.
+    scene.records()[3..].iter().for_each(|path| remove(path));
+    append(&scene.store, "a", 7).expect("committed");
+    assert_eq!(anchored(&scene), [false, false, false, true, false]);
+}
+
+#[test]
+fn checkpoints_are_compared_whatever_their_times_say() {
+    let scene = Scene::new();
+    let older = StoreReader::open(&scene.older(), PATIENCE).expect("a store");
+    let checks = Checks { last_seen: None, first_use: FirstUse::Trust, user: user() };
+    let older = verify_store(&older, checks, &mut |_, _| {}).expect("it can be read");
+    let late = older.checkpoint("2026-11-17T09:00:00.000Z".parse().expect("a moment"));
+    let mut verification = scene.verified(false);
+    verification.compare_with_checkpoints(&[late, scene.checkpoint.clone()], ObjectScope::All);
+    assert_eq!(verification.state(), State::Ok, "{:?}", verification.findings);
+    let notes: Vec<_> = verification.notes.iter().map(ToString::to_string).collect();
+    let went_back = "a checkpoint that was signed at 2026-11-16T09:00:00.000Z has more than one that was signed at \
+                     2026-11-17T09:00:00.000Z: a clock was set back; nothing depends on it";
+    assert!(notes.iter().any(|note| note == went_back), "{notes:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests of `writer`.
 
 use super::*;
-use crate::anchor::RecordSignature;
+use crate::anchor::{RecordSignature, TrustedKeys};
 use crate::chain::Heads;
 use crate::memory::IntentsFile;
 use crate::record::fixture::Run;
@@ -106,7 +106,7 @@ fn a_signature_is_unknown_until_somebody_says_whom_to_trust() {
     let mut verification = verified(&store);
     let name = || "PeterNeumann".to_owned();
     assert_eq!(*verification.signature(&signed.link), RecordSignature::UnknownKey { name: name() });
-    verification.check_signatures(&[signer().verifier().clone()]);
+    verification.check_signatures(&TrustedKeys::default().trusting(signer().verifier()).expect("a key"));
     assert_eq!(*verification.signature(&signed.link), RecordSignature::Trusted { name: name() });
     assert_eq!(*verification.signature(&plain.link), RecordSignature::None);
     let counts = SignatureCounts { trusted: 1, unknown: 0, unsigned: 1 };
