@@ -1,6 +1,7 @@
 //! Signed records: who ran it, as far as the keys that are trusted can tell.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use eval_host_tests::{Ended, Workbench};
@@ -111,7 +112,9 @@ fn the_variable_names_the_key_where_no_flag_does() {
 #[test]
 fn a_key_that_is_none_ends_a_run_before_anything_is_run() {
     let workbench = workbench();
-    fs::write(workbench.path().join("none"), "hello\n").expect("written");
+    let none = workbench.path().join("none");
+    fs::write(&none, "hello\n").expect("written");
+    fs::set_permissions(&none, fs::Permissions::from_mode(0o600)).expect("its owner's alone");
     let ended = workbench.eval(["run", "--task-class=fixture", "--key=none"]).run().expect_code(2);
     assert!(ended.stderr.starts_with("error: `none` is not a key to sign with\n"), "{}", ended.stderr);
     assert!(ended.stderr.contains("hint: make one with `eval-host keygen`"), "{}", ended.stderr);
@@ -219,9 +222,11 @@ fn what_a_crash_left_of_a_signed_record_is_finished_by_verify_with_its_signature
         record.with_file_name(format!(".tmp-{}", record.file_name().and_then(|name| name.to_str()).expect("UTF-8")))
     };
     fs::rename(&record, draft(&record)).expect("back to a draft");
+    // Where nothing is remembered, every draft is somebody's own.
     fs::remove_dir_all(workbench.path().join("home/.local")).expect("forgotten");
-    let (state, ended) = verified(&workbench, &[]);
-    assert_eq!((state.as_str(), counts(&ended)), ("INCOMPLETE", json!([1, 0, 0])), "{}", ended.stderr);
+    let ended = workbench.eval(["verify"]).env("HOME", "").run().expect_code(6);
+    let state = ended.line("verification")["state"].clone();
+    assert_eq!((state, counts(&ended)), (json!("INCOMPLETE"), json!([1, 0, 0])), "{}", ended.stderr);
     assert_eq!(runs(&workbench), before);
     assert_eq!(verified(&workbench, &[]).0, "OK");
 }
