@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use eval_evidence::record::{GitCommit, Sut};
+use eval_evidence::gate::BenchCommit;
+use eval_evidence::record::Sut;
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::money::Usd;
 use eval_model::report::Selection;
@@ -22,7 +23,8 @@ pub(crate) struct RunDescription {
     pub(crate) task_class: TaskClassName,
     pub(crate) rubric_digest: Digest,
     pub(crate) registration_digest: Digest,
-    pub(crate) bench_git_commit: Option<GitCommit>,
+    /// `None` where the bench is in no git repository.
+    pub(crate) bench_commit: Option<BenchCommit>,
     /// The patterns that select the same cases again; empty means every case.
     patterns: Vec<String>,
     /// Every selected case by its folder's name, sorted, of all shards.
@@ -52,7 +54,7 @@ impl RunDescription {
         bench: &Bench,
         wanted: &Wanted,
         shard: Option<Shard>,
-        bench_git_commit: Option<GitCommit>,
+        bench_commit: Option<BenchCommit>,
         started_at: UtcMillis,
     ) -> Self {
         let selected = wanted.select(bench.case_names());
@@ -61,7 +63,7 @@ impl RunDescription {
             task_class: bench.registration.task_class.clone(),
             rubric_digest: bench.rubric_digest,
             registration_digest: Digest::of(&bench.registration_bytes),
-            bench_git_commit,
+            bench_commit,
             patterns: wanted.as_patterns(&selected),
             selected,
             cases_in_bench: bench.case_names().len() as u64,
@@ -82,9 +84,9 @@ impl RunDescription {
     }
 
     /// The same run from the bench as it is now.
-    pub(crate) fn on_bench(&self, bench: &Bench, bench_git_commit: Option<GitCommit>) -> Self {
+    pub(crate) fn on_bench(&self, bench: &Bench, bench_commit: Option<BenchCommit>) -> Self {
         let wanted = Wanted { among: Some(self.selected.iter().cloned().collect()), ..Wanted::default() };
-        let now = Self::new(bench, &wanted, self.shard, bench_git_commit, self.started_at);
+        let now = Self::new(bench, &wanted, self.shard, bench_commit, self.started_at);
         Self { patterns: self.patterns.clone(), live: self.live.clone(), ..now }
     }
 
@@ -143,7 +145,7 @@ pub(crate) mod tests {
             task_class: "vuln-remediation".parse().expect("a task class"),
             rubric_digest: Digest::of(b"rubric"),
             registration_digest: Digest::of(b"registration"),
-            bench_git_commit: None,
+            bench_commit: None,
             patterns: Vec::new(),
             selected: vec!["001-a".to_owned(), "002-b".to_owned()],
             cases_in_bench: 2,
@@ -178,7 +180,8 @@ pub(crate) mod tests {
     fn when_and_from_which_commit_a_run_was_started_makes_it_no_other_run() {
         let mut later = description();
         later.started_at = "2026-11-17T09:30:00.000Z".parse().expect("a time");
-        later.bench_git_commit = Some("0123456789abcdef0123456789abcdef01234567".parse().expect("a commit"));
+        let commit = "0123456789abcdef0123456789abcdef01234567".parse().expect("a commit");
+        later.bench_commit = Some(BenchCommit { commit, is_dirty: true });
         assert_eq!(description().differences(&later), Vec::<String>::new());
     }
 

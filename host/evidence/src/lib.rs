@@ -8,6 +8,7 @@
 
 pub mod anchor;
 pub mod bundle;
+pub mod cassette;
 pub mod chain;
 pub mod files;
 pub mod gate;

@@ -63,6 +63,19 @@ impl CaseManifest {
         serde_json::from_slice(bytes)
     }
 
+    pub fn case_id(&self) -> &CaseId {
+        &self.case_id
+    }
+
+    pub fn task_class(&self) -> &TaskClassName {
+        &self.task_class
+    }
+
+    /// What the system under test was given.
+    pub fn input_digest(&self) -> Digest {
+        input_digest(&self.files().collect::<Vec<_>>())
+    }
+
     /// The case's files: each path, and the digest of its content.
     pub fn files(&self) -> impl Iterator<Item = (&str, Digest)> {
         self.files.iter().map(|(path, digest)| (path.as_str(), *digest))

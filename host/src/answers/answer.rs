@@ -1,19 +1,8 @@
 //! An answer, who gave it, and where it came from. It never knows the case that was asked.
 
-use serde::{Deserialize, Serialize};
-
-use super::cassette::CassetteKind;
+use eval_evidence::cassette::Cassette;
 use eval_model::contract::{CapturedStream, Meter};
-use eval_model::ids::Digest;
 use eval_model::outcome::NoOutput;
-
-/// Who answered.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SutName {
-    pub(crate) name: String,
-    pub(crate) version: String,
-}
 
 /// What a system under test produced for a case, or why it produced nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,18 +23,9 @@ pub(crate) struct Answer {
 pub(crate) struct ObtainedAnswer {
     pub(crate) answer: Answer,
     /// `None` when the answer was made by this run, or when there is no cassette.
-    pub(crate) cassette: Option<CassetteOrigin>,
+    pub(crate) cassette: Option<Cassette>,
     /// Facts about the bench, which go into the report.
     pub(crate) warnings: Vec<String>,
-}
-
-/// The cassette that an answer came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CassetteOrigin {
-    pub(crate) digest: Digest,
-    pub(crate) sut: SutName,
-    pub(crate) kind: CassetteKind,
 }
 
 impl Answer {

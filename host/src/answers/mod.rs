@@ -4,8 +4,6 @@ mod answer;
 mod cassette;
 mod stored;
 
-pub(crate) use answer::{Answer, CassetteOrigin, ObtainedAnswer, SutName};
-pub(crate) use cassette::{
-    Cassette, CassetteError, CassetteKind, RecordError, Recording, read_cassette, record_cassette,
-};
+pub(crate) use answer::{Answer, ObtainedAnswer};
+pub(crate) use cassette::{CassetteError, RecordError, read_cassette, record_cassette};
 pub(crate) use stored::StoredAnswer;

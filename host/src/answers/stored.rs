@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, CassetteOrigin, ObtainedAnswer};
+use super::{Answer, ObtainedAnswer};
+use eval_evidence::cassette::Cassette;
 use eval_model::contract::{CapturedStream, Meter};
 use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
@@ -25,7 +26,8 @@ pub(crate) struct StoredAnswer {
     duration_seconds: f64,
     stderr: String,
     stderr_bytes_before: u64,
-    cassette: Option<CassetteOrigin>,
+    /// The whole cassette that it came from, which becomes an object.
+    cassette: Option<Cassette>,
     warnings: Vec<String>,
 }
 

@@ -123,6 +123,7 @@ impl Registration {
             task_class: raw.task_class,
             current_tier: raw.current_tier,
             standards: Standards {
+                signed_records: false,
                 promotion_metric: raw.promotion_metric,
                 min_cases_for_promotion,
                 tier_thresholds: check_thresholds(text, raw.tier_thresholds.into_map())?,

@@ -2,20 +2,18 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the room that names the clock and the environment")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use terminal_size::{Width, terminal_size_of};
 
-use eval_evidence::record::GitCommit;
 use eval_model::advice::Advice;
 use eval_model::utc::{UtcMillis, UtcMillisError};
 use eval_sandbox::{Backend, Sandbox, SandboxConfig, SandboxError};
@@ -164,27 +162,4 @@ pub(super) fn toolchain() -> Option<Toolchain> {
     let variables = env::vars_os().map(|(name, _)| name);
     let cleared_variables = variables.filter(|name| name.to_str().is_some_and(changes_a_build)).collect();
     Some(Toolchain { cargo, cargo_home, cleared_variables })
-}
-
-/// The commit that the bench's folder is checked out at, if it is in a git repository and git is installed.
-pub(super) fn git_commit(folder: &Path) -> Option<GitCommit> {
-    let output = Command::new("git").arg("-C").arg(folder).args(["rev-parse", "--verify", "HEAD"]).output().ok()?;
-    let commit = output.status.success().then_some(String::from_utf8(output.stdout).ok()?)?;
-    commit.trim_end().parse().ok()
-}
-
-/// Every file below `folder` that git tracks, relative to it; `None` outside of a repository.
-pub(super) fn git_tracked(folder: &Path) -> Option<BTreeSet<PathBuf>> {
-    git_paths(folder, &["ls-files", "-z"])
-}
-
-/// Every file below `folder` at a commit, relative to it.
-pub(super) fn git_files_at(folder: &Path, commit: &str) -> Option<BTreeSet<PathBuf>> {
-    git_paths(folder, &["ls-tree", "-r", "-z", "--name-only", "--end-of-options", commit])
-}
-
-fn git_paths(folder: &Path, arguments: &[&str]) -> Option<BTreeSet<PathBuf>> {
-    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
-    let path = |bytes: &[u8]| PathBuf::from(String::from_utf8_lossy(bytes).into_owned());
-    output.status.success().then(|| output.stdout.split(|byte| *byte == 0).map(path).collect())
 }

@@ -5,16 +5,20 @@ use std::path::{self, Path};
 
 use clap::Args;
 
+use super::anchor::AgainstArgs;
 use super::environment::EnvironmentError;
-use super::error::EvidenceError;
+use super::error::{ArgumentError, EvidenceError};
 use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places, environment};
+use crate::run::answer_set::is_answer_set;
+use eval_evidence::bundle::Bundle;
 use eval_evidence::chain::Link;
+use eval_evidence::gate::Body;
 use eval_evidence::record::RecordedRun;
-use eval_evidence::store::{Evidence as _, OpenStoreError, StoreReader};
+use eval_evidence::store::{Evidence, OpenStoreError, StoreReader};
 use eval_evidence::verified::StoreMemory;
-use eval_evidence::verify::{FirstUse, LastSeenFile, State, Verification, verify_store};
+use eval_evidence::verify::{FirstUse, LastSeenFile, ObjectScope, State, Verification, verify_evidence, verify_store};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 
@@ -59,10 +63,10 @@ pub(super) fn verify_all(
         .map_err(|source| EvidenceError::VerifyStore { path: places.out.clone(), source })
 }
 
-/// A store that was opened and verified.
-#[derive(Debug)]
+/// A store or a bundle that was opened and verified.
 pub(super) struct Opened {
-    pub(super) store: StoreReader,
+    evidence: Box<dyn Evidence>,
+    scope: ObjectScope,
     pub(super) verification: Verification,
 }
 
@@ -73,7 +77,36 @@ impl Opened {
         let store = open_reader(places, &memory)?;
         let verification = verify_all(places, &store, &memory, &mut |_, _| {})?;
         Printer::stdio().notes(&verification.notes);
-        Ok(Self { store, verification })
+        Ok(Self { evidence: Box::new(store), scope: ObjectScope::All, verification })
+    }
+
+    /// Opens a bundle in whatever state it is. It has no owner, no neighbours and no past on this machine.
+    pub(super) fn bundle(path: &Path) -> Result<Self, Failure> {
+        if is_answer_set(path) {
+            return Err(ArgumentError::IsAnswerSet { path: path.to_owned() }.into());
+        }
+        let bundle = Bundle::open(path).map_err(|source| EvidenceError::Bundle { path: path.to_owned(), source })?;
+        let scope = ObjectScope::Newest;
+        let verification = verify_evidence(&bundle, scope, &mut |_, _| {})
+            .map_err(|source| EvidenceError::VerifyBundle { path: path.to_owned(), source })?;
+        Printer::stdio().notes(&verification.notes);
+        Ok(Self { evidence: Box::new(bundle), scope, verification })
+    }
+
+    /// Compares it with the checkpoints that the user names.
+    pub(super) fn compare_with(&mut self, against: &AgainstArgs) -> Result<(), EvidenceError> {
+        for checkpoint in against.checkpoints()? {
+            self.verification.compare_with_checkpoint(&checkpoint, self.scope);
+        }
+        Ok(())
+    }
+
+    pub(super) fn evidence(&self) -> &dyn Evidence {
+        self.evidence.as_ref()
+    }
+
+    pub(super) fn body(&self) -> Body<'_> {
+        Body { evidence: self.evidence(), verification: &self.verification }
     }
 
     /// Opens a store whose evidence holds.
@@ -95,7 +128,7 @@ impl Opened {
 
     /// The record at a place, if it is still the one that was verified.
     pub(super) fn read(&self, link: &Link) -> Option<RecordedRun> {
-        self.store.verified_record(link)
+        self.evidence.verified_record(link)
     }
 }
 

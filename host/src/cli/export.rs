@@ -53,6 +53,6 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
 
 fn write(opened: &Opened, link: &Link, file: File) -> Result<(), ExportError> {
     let mut out = BufWriter::new(file);
-    write_bundle(&opened.store, &opened.verification, link, &mut out)?;
+    write_bundle(opened.evidence(), &opened.verification, link, &mut out)?;
     out.flush().map_err(ExportError::Write)
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::bench::{BenchRootArgs, InputRootArgs};
-use super::environment;
 use super::error::ArgumentError;
 use super::failure::Failure;
+use super::git;
 use super::printer::Printer;
 use crate::bench::fence::{GitFacts, fence as check_benches};
 use crate::output::counted;
@@ -31,7 +31,7 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
     let root = args.bench_root.open()?;
     let input_root = args.input_root.open()?;
     let git = GitFacts {
-        tracked: environment::git_tracked(args.bench_root.path()),
+        tracked: git::tracked(args.bench_root.path()),
         registered_at_base: args.base.as_deref().map(|base| registered_at(args.bench_root.path(), base)).transpose()?,
     };
     let mut printer = Printer::stdio();
@@ -61,8 +61,7 @@ pub(super) fn fence(args: &FenceArgs) -> Result<Exit, Failure> {
 }
 
 fn registered_at(bench_root: &Path, base: &str) -> Result<BTreeSet<TaskClassName>, ArgumentError> {
-    let files = environment::git_files_at(bench_root, base)
-        .ok_or_else(|| ArgumentError::NotACommit { base: base.to_owned() })?;
+    let files = git::files_at(bench_root, base).ok_or_else(|| ArgumentError::NotACommit { base: base.to_owned() })?;
     let slug = |file: &PathBuf| match file.iter().collect::<Vec<_>>().as_slice() {
         [slug, name] if *name == "registration.toml" => slug.to_str()?.parse().ok(),
         _ => None,

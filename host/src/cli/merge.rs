@@ -11,7 +11,7 @@ use super::concurrency::ConcurrencyArgs;
 use super::evidence::TrustArgs;
 use super::failure::Failure;
 use super::run::{OutputArgs, Reporters};
-use super::{Places, environment};
+use super::{Places, environment, git};
 use crate::run::answer_set::{AnswerSet, MergedRun};
 use crate::run::cases::{AnswerSource, Run};
 use crate::run::event::emit_notes;
@@ -40,7 +40,7 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     let merged = MergedRun::join(sets?)?;
     let bench = open_bench(args.places.bench_root.path(), &merged.run.task_class)?;
     let input_root = args.input_root.open()?;
-    let commit = environment::git_commit(bench.folder.path());
+    let commit = git::bench_commit(&bench.folder);
     let description = merged.check_bench(merged.run.on_bench(&bench, commit))?;
     let concurrency = args.concurrency.scorers();
     let rubric = prepare_rubric(&bench, concurrency)?;

@@ -13,6 +13,7 @@ mod evidence;
 mod export;
 mod failure;
 mod fence;
+mod git;
 mod list;
 mod log;
 mod merge;

@@ -68,6 +68,14 @@ fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
         ("started", record.started_at.to_string()),
         ("eval-host", Words(&record.harness_version).to_string()),
         ("wasmtime", Words(&record.wasmtime_version).to_string()),
-        ("bench commit", record.bench_git_commit.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string)),
+        ("bench commit", bench_commit(record)),
     ]
+}
+
+fn bench_commit(record: &RecordedRun) -> String {
+    match (&record.bench_git_commit, record.bench_dirty) {
+        (Some(commit), Some(true)) => format!("{commit}, and the bench's files differed from it"),
+        (Some(commit), _) => commit.to_string(),
+        (None, _) => "unknown".to_owned(),
+    }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::answers::{Answer, ObtainedAnswer, RecordError, Recording, StoredAnswer, SutName, record_cassette};
+use crate::answers::{Answer, ObtainedAnswer, RecordError, StoredAnswer, record_cassette};
 use crate::live::agent::{
     Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, boot_id, end_group_with_living_leader,
     end_marked, remove_leftovers,
@@ -18,6 +18,8 @@ use crate::live::cost::{Budget, Permission, Reservation, Settled};
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Journal, JournalContents, JournalError};
 use crate::live::run_lock::{RunLock, RunLockError};
+use eval_evidence::cassette::{Recording, SutName};
+use eval_evidence::chain::StoreId;
 use eval_model::advice::{Advice, Exit};
 use eval_model::case::ReadCase;
 use eval_model::contract::Meter;
@@ -70,6 +72,9 @@ impl Advice for LiveRunError {
 pub(crate) struct Recorder {
     pub(crate) folder: PathBuf,
     pub(crate) sut: SutName,
+    /// The run that the answers come from.
+    pub(crate) store_id: StoreId,
+    pub(crate) started_marker: Digest,
 }
 
 /// What a live run is made of.
@@ -250,8 +255,11 @@ impl<'a> LiveRun<'a> {
         let recording = Recording {
             sut: &recorder.sut,
             input_digest: case.input_digest,
+            store_id: recorder.store_id,
+            started_marker: recorder.started_marker,
             recorded_at: (self.parts.clock)().timestamp(),
-            answer,
+            output: &answer.output,
+            meter: answer.meter,
         };
         record_cassette(&recorder.folder, &case.case.case_id, &recording).map_err(LiveRunError::Record)
     }

@@ -60,7 +60,7 @@ pub(crate) enum Line<'a> {
     Checkpoint {
         path: &'a str,
     },
-    Verdict(VerdictLine<'a>),
+    Verdict(Box<VerdictLine<'a>>),
     Gap(GapLine<'a>),
     TaskClass(TaskClassLine<'a>),
     Golden(GoldenLine<'a>),

@@ -10,6 +10,7 @@ use std::num::NonZeroUsize;
 
 use jiff::civil::Date;
 
+use eval_evidence::cassette::{Cassette, CassetteKind, SutName};
 use eval_evidence::files::Dir;
 use eval_evidence::store::IncomingObjects;
 use eval_model::case::ReadCase;
@@ -23,9 +24,7 @@ use eval_model::workers::in_order;
 
 use super::error::RunError;
 use super::event::Event;
-use crate::answers::{
-    Answer, Cassette, CassetteError, CassetteKind, CassetteOrigin, ObtainedAnswer, StoredAnswer, SutName, read_cassette,
-};
+use crate::answers::{Answer, CassetteError, ObtainedAnswer, StoredAnswer, read_cassette};
 use crate::bench::{Bench, InputRoot, LoadedCase};
 use crate::description::RunDescription;
 use crate::live::live_run::{LiveRun, LiveRunError};
@@ -192,7 +191,7 @@ impl CaseWorker<'_> {
         let output = obtained.answer.output.as_ref().ok();
         let evidence = CaseEvidence {
             case_digest: read.case_digest,
-            cassette_digest: obtained.cassette.as_ref().map(|cassette| cassette.digest),
+            cassette_digest: self.keep_cassette(obtained.cassette.as_ref())?,
             output_digest: output.map(|json| self.keep(json.as_bytes())).transpose()?,
             budget_usd: obtained.answer.budget_usd,
             answered_by: obtained.cassette.map(|cassette| (cassette.sut, cassette.kind)),
@@ -206,6 +205,11 @@ impl CaseWorker<'_> {
             self.keep(bytes)?;
         }
         self.keep(&case.manifest).map(drop)
+    }
+
+    /// What a replayed answer came from is evidence of who gave it.
+    fn keep_cassette(&self, cassette: Option<&Cassette>) -> Result<Option<Digest>, RunError> {
+        cassette.map(|cassette| self.keep(cassette.text().as_bytes())).transpose()
     }
 
     fn keep(&self, bytes: &[u8]) -> Result<Digest, RunError> {
@@ -262,8 +266,8 @@ impl CaseWorker<'_> {
                 Ok(ObtainedAnswer { answer, cassette: None, warnings: Vec::new() })
             }
             Err(CassetteError::File(error)) => Err(self.run.bench.load_error(name, &error)),
-            Err(CassetteError::Malformed { file_name, message }) => {
-                Err(self.run.bench.load_error_entry(name, file_name, message))
+            Err(CassetteError::Malformed { file_name, source }) => {
+                Err(self.run.bench.load_error_entry(name, file_name, source.to_string()))
             }
         }
     }
@@ -310,11 +314,9 @@ fn check_cassette(cassette: Cassette, pin: Option<Digest>, strict: bool, case: &
     if pin.is_some_and(|pin| pin != cassette.digest) {
         warnings.push(format!("{case_id}: the cassette does not match cassette_blake3"));
     }
-    let Cassette { digest, sut, kind, mut answer, .. } = cassette;
-    if strict && !warnings.is_empty() {
-        answer.output = Err(NoOutput::CassetteStale);
-    }
-    ObtainedAnswer { answer, cassette: Some(CassetteOrigin { digest, sut, kind }), warnings }
+    let is_refused = strict && !warnings.is_empty();
+    let output = if is_refused { Err(NoOutput::CassetteStale) } else { cassette.output.clone() };
+    ObtainedAnswer { answer: Answer::new(output, cassette.meter), cassette: Some(cassette), warnings }
 }
 
 fn validation_reminder(case: &LoadedCase, today: Date) -> Option<String> {

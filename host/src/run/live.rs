@@ -141,7 +141,7 @@ impl Run<'_> {
         // Whatever can fail before anything is announced or paid for does so here.
         let host = RunMark::new().map_err(LiveError::Mark)?;
         let guard = Guard::start(&request.program, &host).map_err(LiveError::Guard)?;
-        let recorder = request.record.as_deref().map(|folder| recorder(folder, request.agent)).transpose()?;
+        request.record.as_deref().map(make_folder).transpose()?;
         let lock = acquire(&self.description, request, queue, emit)?;
         let store = open_store().map_err(LiveError::Store)?;
         emit_notes(&store, emit);
@@ -163,6 +163,12 @@ impl Run<'_> {
         earlier_charges.into_iter().for_each(|charged| budget.already_spent(charged));
         let started = start.begin(&self.description, place, &store, &mut warn)?;
         let run = Run { description: started.header.run.clone(), ..self };
+        let recorder = request.record.clone().map(|folder| Recorder {
+            folder,
+            sut: request.agent.name(),
+            store_id: store.id(),
+            started_marker: started.header.started_marker,
+        });
         let parts = LiveParts {
             sut: live_sut(request, started.header.mark.clone(), host, &guard),
             lock,
@@ -261,7 +267,6 @@ fn cap_left(cap: Usd, lock: &RunLock, earlier_charges: &[Usd]) -> Result<Usd, Li
     Ok(left)
 }
 
-fn recorder(folder: &Path, agent: &AgentCommand) -> Result<Recorder, LiveError> {
-    fs::create_dir_all(folder).map_err(|source| LiveError::CassetteFolder { path: folder.to_owned(), source })?;
-    Ok(Recorder { folder: folder.to_owned(), sut: agent.name() })
+fn make_folder(cassettes: &Path) -> Result<(), LiveError> {
+    fs::create_dir_all(cassettes).map_err(|source| LiveError::CassetteFolder { path: cassettes.to_owned(), source })
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use eval_evidence::cassette::SutName;
 use eval_evidence::chain::Position;
 use eval_evidence::record::{EvalRunRecord, Mode, OutputKind, SCHEMA_MINOR, SCHEMA_VERSION, Sut};
 use eval_evidence::store::Receipt;
@@ -19,7 +20,6 @@ use eval_sandbox::{RUBRIC_WORLD, WASMTIME_VERSION};
 use super::cases::{AnswerSource, CaseEvidence, CasesDone, Run};
 use super::error::RunError;
 use super::event::{Event, Recorded};
-use crate::answers::{CassetteKind, SutName};
 
 /// What a record says of a live run that only its end can tell.
 pub(crate) struct LiveFacts<'a> {
@@ -103,7 +103,7 @@ impl Run<'_> {
             suts: answered.iter().map(|(sut, _)| recorded_sut(sut)).chain(live.map(|live| live.sut.clone())).collect(),
             output_kinds: answered
                 .iter()
-                .map(|(_, kind)| output_kind(*kind))
+                .map(|(_, kind)| OutputKind::from(*kind))
                 .chain(live.map(|_| OutputKind::Live))
                 .collect(),
             started_at: run.started_at,
@@ -111,7 +111,8 @@ impl Run<'_> {
             started_marker,
             harness_version: run.harness_version.clone(),
             wasmtime_version: WASMTIME_VERSION.to_owned(),
-            bench_git_commit: run.bench_git_commit.clone(),
+            bench_git_commit: run.bench_commit.as_ref().map(|bench| bench.commit.clone()),
+            bench_dirty: run.bench_commit.as_ref().map(|bench| bench.is_dirty),
             rubric_digest: run.rubric_digest,
             registration_digest: run.registration_digest,
             rubric_world: RUBRIC_WORLD.to_owned(),
@@ -146,11 +147,4 @@ pub(crate) fn exit_of<S>(report: &Report<S>) -> Exit {
 
 fn recorded_sut(sut: &SutName) -> Sut {
     Sut { name: sut.name.clone(), version: sut.version.clone(), command_digest: None }
-}
-
-fn output_kind(kind: CassetteKind) -> OutputKind {
-    match kind {
-        CassetteKind::Recorded => OutputKind::Recorded,
-        CassetteKind::SolvedExample => OutputKind::SolvedExample,
-    }
 }

@@ -47,6 +47,10 @@ impl Checkpoint {
         Self { store_id, heads }
     }
 
+    pub(crate) fn heads(&self) -> &Heads {
+        &self.heads
+    }
+
     /// The signed note, to be committed.
     pub fn sign(&self, signer: &NoteSigner) -> Result<String, NoteError> {
         signer.sign(&self.to_text())

@@ -217,7 +217,7 @@ mod tests {
         let user = rustix::process::geteuid().as_raw();
         let store = StoreWriter::open(&temp.path().join("store"), user, PATIENCE).expect("a new store");
         for (class, label) in [("fixture", 9), ("fixture", 2), ("other", 3), ("fixture", 4)] {
-            let run = Run::new(label);
+            let run = Run::of(class, label);
             let incoming = store.incoming().expect("it takes objects");
             run.keep_objects(&incoming);
             let task_class = class.parse().expect("a task class");

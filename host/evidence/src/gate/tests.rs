@@ -1,9 +1,15 @@
 //! Tests of `gate`.
 
+use std::path::Path;
+
 use super::*;
+use crate::cassette::Provenance;
 use crate::chain::{Heads, StoreId};
 use crate::record::fixture::{REGISTRATION, Run};
-use eval_model::report::LoadErrorEntry;
+use crate::record::{RecordedRun, Sut};
+use crate::verify::{RecordSignature, State};
+use eval_model::ids::{CaseId, Digest, Tier};
+use eval_model::report::{LoadErrorEntry, PromotionMetric};
 use proptest::prelude::*;
 
 fn standards() -> Standards {
@@ -12,22 +18,59 @@ fn standards() -> Standards {
         min_cases_for_promotion: [(Tier::Silver, 2), (Tier::Gold, 3), (Tier::Platinum, 4)].into(),
         tier_thresholds: [(Tier::Silver, 0.80), (Tier::Gold, 0.90), (Tier::Platinum, 0.97)].into(),
         block_modes: ["cve_still_present".to_owned()].into(),
+        signed_records: false,
     }
 }
 
 /// The bench that the evidence is of.
 fn bench(standards: &Standards) -> BenchNow<'_> {
-    let RecordedRun { task_class, rubric_digest, case_digest_set, .. } = good().record;
+    let RecordedRun { task_class, rubric_digest, registration_digest, limits, case_digest_set, .. } = good().record;
     let cases = case_digest_set.into_iter().map(|(case, digest)| (case, Some(digest))).collect();
-    BenchNow { task_class, current_tier: Tier::Bronze, standards, rubric_digest, cases }
+    let commit = "0123456789abcdef0123456789abcdef01234567".parse().expect("a commit");
+    let commit = Some(BenchCommit { commit, is_dirty: false });
+    let current_tier = Tier::Bronze;
+    BenchNow { task_class, current_tier, standards, rubric_digest, registration_digest, limits, commit, cases }
 }
 
-/// Evidence that is good enough for silver.
-fn good() -> VerifiedRecord {
+/// Evidence that is good enough for silver: a live run.
+fn good() -> JudgedRecord {
     let position = Heads::default().next(StoreId::from_bytes([1; 16]), &"fixture".parse().expect("a task class"));
-    let bytes = Run::new(0).at(&position).to_bytes();
+    let bytes = Run::new(0).live_at(&position, Digest::of(b"a marker")).to_bytes();
     let (record, link) = RecordedRun::read(&bytes).expect("a record");
-    VerifiedRecord { link, record, unfinished_runs: 1 }
+    let replay =
+        ReplayResult { replayed: 2, nothing_to_replay: 0, other_fuel: 0, state: State::Ok, findings: Vec::new() };
+    JudgedRecord {
+        link,
+        record,
+        source: AnswerSource::Live,
+        signature: RecordSignature::None,
+        stale: [].into(),
+        replay,
+        live_runs: LiveRuns { earlier: 0, later: 0, unfinished: Some(1) },
+        is_anchored: None,
+    }
+}
+
+/// The codes of a verdict on the evidence when it was changed.
+fn codes_when(change: impl FnOnce(&mut JudgedRecord)) -> Vec<&'static str> {
+    let mut evidence = good();
+    change(&mut evidence);
+    codes_of(&judge(&bench(&standards()), Tier::Silver, &evidence))
+}
+
+fn remarks_when(change: impl FnOnce(&mut JudgedRecord)) -> Vec<&'static str> {
+    let mut evidence = good();
+    change(&mut evidence);
+    judge(&bench(&standards()), Tier::Silver, &evidence).remarks.iter().map(Remark::code).collect()
+}
+
+fn trusted() -> RecordSignature {
+    RecordSignature::Trusted { name: "ci".to_owned() }
+}
+
+fn proven(is_signed: bool) -> AnswerSource {
+    let hash = crate::chain::hash_of(b"a live record");
+    AnswerSource::Recorded(ProvenRun { store_id: StoreId::from_bytes([1; 16]), seq: 1, hash, is_signed })
 }
 
 fn codes(change: impl FnOnce(&mut RecordedRun)) -> Vec<&'static str> {
@@ -98,7 +141,6 @@ fn evidence_of_another_rubric_or_of_other_cases_is_not_sufficient() {
 fn evidence_that_is_not_whole_is_not_sufficient() {
     assert_eq!(codes(|record| record.report.selection.selected = 1), ["cases_selected"]);
     assert_eq!(codes(|record| drop(record.case_digest_set.pop_first())), ["not_every_case"]);
-    assert_eq!(codes(|record| record.output_kinds.extend([OutputKind::SolvedExample])), ["solved_examples"]);
     let other = Sut { name: "other".to_owned(), version: "2".to_owned(), command_digest: None };
     assert_eq!(codes(|record| record.suts.extend([other])), ["several_systems_under_test"]);
     assert_eq!(codes(|record| record.suts.clear()), ["no_system_under_test"]);
@@ -108,6 +150,137 @@ fn evidence_that_is_not_whole_is_not_sufficient() {
         record.report.load_errors.push(load_error());
     };
     assert_eq!(codes(failed_to_load), ["load_errors"]);
+}
+
+#[test]
+fn what_a_replay_does_not_bear_out_is_broken_evidence() {
+    for (state, code) in [(State::Tampered, "replay_differs"), (State::Unverifiable, "replay_impossible")] {
+        let mut evidence = good();
+        evidence.replay.state = state;
+        evidence.replay.findings = vec!["case `001-first` scores less".to_owned()];
+        let verdict = judge(&bench(&standards()), Tier::Silver, &evidence);
+        assert_eq!(codes_of(&verdict), [code]);
+        assert!(verdict.is_broken_evidence());
+        assert!(verdict.reasons[0].to_string().ends_with("case `001-first` scores less"), "{}", verdict.reasons[0]);
+    }
+    assert!(!judge(&bench(&standards()), Tier::Gold, &good()).is_broken_evidence());
+}
+
+/// A failure of block severity could be called a timeout, of which nothing can be replayed.
+#[test]
+fn a_fault_counts_only_if_somebody_vouches_for_it() {
+    let timeout = |evidence: &mut JudgedRecord| {
+        let case = &mut evidence.record.report.cases[0];
+        case.outcome = eval_model::outcome::OutcomeClass::SutFault;
+        evidence.record.output_digest_set.values_mut().next().expect("a case").take();
+    };
+    assert_eq!(codes_when(timeout), ["cannot_be_replayed"]);
+    let signed = |evidence: &mut JudgedRecord| {
+        timeout(evidence);
+        evidence.signature = trusted();
+    };
+    assert_eq!(codes_when(signed), [""; 0]);
+    let unknown = |evidence: &mut JudgedRecord| {
+        timeout(evidence);
+        evidence.signature = RecordSignature::UnknownKey;
+    };
+    assert_eq!(codes_when(unknown), ["cannot_be_replayed"]);
+    let recorded = |is_signed| {
+        move |evidence: &mut JudgedRecord| {
+            signed(evidence);
+            evidence.source = proven(is_signed);
+        }
+    };
+    assert_eq!(codes_when(recorded(false)), ["cannot_be_replayed"], "whoever replayed it did not see the agent");
+    assert_eq!(codes_when(recorded(true)), [""; 0]);
+}
+
+#[test]
+fn recorded_answers_count_only_with_the_live_record_that_they_are_from() {
+    assert_eq!(codes_when(|evidence| evidence.source = proven(false)), [""; 0]);
+    assert_eq!(codes_when(|evidence| evidence.source = AnswerSource::SolvedExamples), ["solved_examples"]);
+    assert_eq!(
+        codes_when(|evidence| evidence.source = AnswerSource::Unknown { claimed: None }),
+        ["provenance_unknown"]
+    );
+    let claimed = Provenance {
+        store_id: StoreId::from_bytes([7; 16]),
+        started_marker: Digest::of(b"a marker"),
+        output_digest: None,
+    };
+    let reason = Reason::ProvenanceUnknown { claimed: Some(claimed) }.to_string();
+    assert!(reason.contains("the store `07070707070707070707070707070707`"), "{reason}");
+    let stale = |evidence: &mut JudgedRecord| evidence.stale = ["002-second".parse().expect("a case id")].into();
+    assert_eq!(codes_when(stale), ["stale_cassettes"]);
+}
+
+#[test]
+fn a_bench_must_be_a_commit_that_others_can_get() {
+    let standards = standards();
+    let now = |commit: Option<bool>| {
+        let mut bench = bench(&standards);
+        bench.commit = commit.map(|is_dirty| BenchCommit { is_dirty, ..bench.commit.clone().expect("a commit") });
+        codes_of(&judge(&bench, Tier::Silver, &good()))
+    };
+    assert_eq!(now(None), ["bench_not_in_git"]);
+    assert_eq!(now(Some(true)), ["bench_dirty"]);
+    assert_eq!(now(Some(false)), [""; 0]);
+    assert_eq!(codes(|record| record.bench_dirty = Some(true)), ["bench_was_dirty"]);
+    assert_eq!(codes(|record| record.bench_dirty = None), ["bench_was_not_in_git"]);
+}
+
+#[test]
+fn a_bench_can_demand_signatures_of_the_record_and_of_the_run_that_its_answers_are_from() {
+    let standards = Standards { signed_records: true, ..standards() };
+    let judged = |source: AnswerSource, signature: RecordSignature| {
+        codes_of(&judge(&bench(&standards), Tier::Silver, &JudgedRecord { source, signature, ..good() }))
+    };
+    assert_eq!(judged(AnswerSource::Live, RecordSignature::None), ["unsigned"]);
+    assert_eq!(judged(AnswerSource::Live, RecordSignature::UnknownKey), ["unsigned"]);
+    assert_eq!(judged(AnswerSource::Live, trusted()), [""; 0]);
+    assert_eq!(judged(proven(false), trusted()), ["provenance_unsigned"]);
+    assert_eq!(judged(proven(true), trusted()), [""; 0]);
+}
+
+#[test]
+fn limits_are_those_of_the_registration() {
+    let standards = standards();
+    let mut bench = bench(&standards);
+    bench.limits.fuel = Some(1);
+    assert_eq!(codes_of(&judge(&bench, Tier::Silver, &good())), ["other_limits"]);
+}
+
+#[test]
+fn what_a_reviewer_should_know_is_said_and_refuses_nothing() {
+    assert_eq!(remarks_when(|_| {}), ["unfinished_runs", "unconfined", "not_signed"]);
+    let all = |evidence: &mut JudgedRecord| {
+        evidence.record.registration_digest = Digest::of(b"another registration");
+        evidence.live_runs = LiveRuns { earlier: 3, later: 1, unfinished: None };
+        evidence.signature = trusted();
+        evidence.is_anchored = Some(false);
+        evidence.replay.other_fuel = 2;
+        evidence.record.report.warnings.push("a warning".to_owned());
+    };
+    let expected = [
+        "registration_changed",
+        "earlier_live_runs",
+        "later_live_runs",
+        "unfinished_runs_unknown",
+        "unconfined",
+        "not_anchored",
+        "other_fuel",
+        "warnings",
+    ];
+    assert_eq!(remarks_when(all), expected);
+    assert_eq!(codes_when(all), [""; 0]);
+}
+
+#[test]
+fn the_digest_of_a_case_set_is_the_blake3_of_its_lines() {
+    let (one, two): (CaseId, CaseId) = ("001-a".parse().expect("an id"), "002-b".parse().expect("an id"));
+    let digest = Digest::of(b"a case");
+    let lines = format!("001-a {digest}\n002-b \n");
+    assert_eq!(case_set_digest([(&two, None), (&one, Some(digest))]), Digest::of(lines.as_bytes()));
 }
 
 #[test]
@@ -142,8 +315,9 @@ fn a_verdict_says_which_record_and_which_figures_it_rests_on() {
     evidence.record.report.aborted = true;
     let verdict = judge(&bench(&standards()), Tier::Silver, &evidence);
     assert_eq!(verdict.reasons, [Reason::Aborted]);
-    assert_eq!((verdict.current_tier, verdict.target_tier, verdict.unfinished_runs), (Tier::Bronze, Tier::Silver, 1));
-    let VerifiedRecord { link, record, .. } = evidence;
+    assert_eq!((verdict.current_tier, verdict.target_tier), (Tier::Bronze, Tier::Silver));
+    assert_eq!(verdict.live_runs, LiveRuns { earlier: 0, later: 0, unfinished: Some(1) });
+    let JudgedRecord { link, record, .. } = evidence;
     let read = RecordRead {
         file: link.file_name().as_str().to_owned(),
         seq: 1,
@@ -184,6 +358,11 @@ proptest! {
         has_block_mode: bool,
         selected in 1..=2_u64,
         is_solved: bool,
+        is_stale: bool,
+        was_dirty in prop::option::of(any::<bool>()),
+        replays: bool,
+        is_signed: bool,
+        needs_signature: bool,
         systems in 0..3_usize,
         aborted: bool,
         had_load_errors: bool,
@@ -197,15 +376,29 @@ proptest! {
         record.report.mean_score = mean_score;
         record.report.passed_count = passed_count;
         record.report.selection.selected = selected;
-        record.output_kinds = [if is_solved { OutputKind::SolvedExample } else { OutputKind::Live }].into();
+        record.bench_dirty = was_dirty;
         let sut = |n: usize| Sut { name: n.to_string(), version: String::new(), command_digest: None };
         record.suts = (0..systems).map(sut).collect();
         record.report.aborted = aborted;
         record.report.had_load_errors = had_load_errors;
-        let verdict = judge(&bench(&standards()), target, &evidence);
+        if is_solved {
+            evidence.source = AnswerSource::SolvedExamples;
+        }
+        if is_stale {
+            evidence.stale = ["001-first".parse().expect("a case id")].into();
+        }
+        if is_signed {
+            evidence.signature = trusted();
+        }
+        if !replays {
+            evidence.replay.state = State::Tampered;
+        }
+        let standards = Standards { signed_records: needs_signature, ..standards() };
+        let verdict = judge(&bench(&standards), target, &evidence);
         // Of all tiers only silver is right above bronze; it asks for a mean of 0.8 and 2 passed cases.
         let enough = target == Tier::Silver && mean_score >= 0.8 && passed_count >= 2 && !has_block_mode;
         let whole = selected == 2 && !is_solved && systems == 1 && !aborted && !had_load_errors;
-        prop_assert_eq!(verdict.evidence_sufficient(), enough && whole);
+        let proved = replays && !is_stale && was_dirty == Some(false) && (is_signed || !needs_signature);
+        prop_assert_eq!(verdict.evidence_sufficient(), enough && whole && proved);
     }
 }

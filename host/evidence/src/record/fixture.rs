@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{EvalRunRecord, Mode, OutputKind, SCHEMA_MINOR, SCHEMA_VERSION, Sut};
-use crate::chain::Position;
+use crate::cassette::{Recording, SutName};
+use crate::chain::{Position, StoreId};
 use crate::store::IncomingObjects;
 use eval_model::case::ReadCase;
 use eval_model::contract::{
@@ -27,8 +28,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run of two cases. Runs with other labels have other outputs and scores.
+    /// A run of two cases of the task class `fixture`. Runs with other labels have other outputs and scores.
     pub fn new(label: u32) -> Self {
+        Self::of("fixture", label)
+    }
+
+    /// The same of any task class.
+    pub fn of(task_class: &str, label: u32) -> Self {
         let mut objects = BTreeMap::new();
         let mut add = |bytes: Vec<u8>| {
             let digest = Digest::of(&bytes);
@@ -42,18 +48,23 @@ impl Run {
         let case_digest_set = cases
             .keys()
             .map(|id| {
-                let read = read_case(id);
+                let read = read_case(task_class, id);
                 for bytes in read.files.values() {
                     add(bytes.to_vec());
                 }
                 (id.clone(), add(read.manifest))
             })
             .collect();
-        let cassette_digest_set = cases.keys().map(|id| (id.clone(), Some(Digest::of(b"a cassette")))).collect();
+        let sut = SutName { name: "agent".to_owned(), version: "1".to_owned() };
+        let cassette_digest_set = cases
+            .iter()
+            .map(|(id, output)| (id.clone(), Some(add(cassette(&sut, read_case(task_class, id).input_digest, output)))))
+            .collect();
         let budget_usd_set = cases.keys().map(|id| (id.clone(), None)).collect();
         let output_digest_set =
             cases.iter().map(|(id, output)| (id.clone(), Some(add(output.clone().into_bytes())))).collect();
-        let finished = cases.iter().map(|(id, output)| finished(id, output, &mut add)).collect();
+        let finished =
+            cases.iter().map(|(id, output)| finished(&read_case(task_class, id), output, &mut add)).collect();
         let facts = RunFacts {
             selection: Selection { patterns: Vec::new(), cases_in_bench: 2, selected: 2 },
             lost_usd: 0.0,
@@ -61,7 +72,7 @@ impl Run {
             warnings: Vec::new(),
         };
         let report = aggregate(finished, facts, &BTreeSet::new()).expect("two cases were attempted");
-        let task_class = "unplaced".parse().expect("a task class");
+        let task_class = task_class.parse().expect("a task class");
         let time = |second: u32| format!("2026-11-16T09:{:02}:{second:02}.000Z", label % 60).parse().expect("a moment");
         let record = EvalRunRecord {
             schema_version: SCHEMA_VERSION,
@@ -72,7 +83,7 @@ impl Run {
             seq: 0,
             prev_hash: RecordHash::GENESIS,
             mode: Mode::Cassette,
-            suts: BTreeSet::from([Sut { name: "agent".to_owned(), version: "1".to_owned(), command_digest: None }]),
+            suts: BTreeSet::from([Sut { name: sut.name, version: sut.version, command_digest: None }]),
             output_kinds: BTreeSet::from([OutputKind::Recorded]),
             started_at: time(0),
             finished_at: time(30),
@@ -80,6 +91,7 @@ impl Run {
             harness_version: "0.1.0".to_owned(),
             wasmtime_version: "48.0.8".to_owned(),
             bench_git_commit: Some("0123456789abcdef0123456789abcdef01234567".parse().expect("a commit")),
+            bench_dirty: Some(false),
             rubric_digest: add(b"the rubric".to_vec()),
             registration_digest: add(REGISTRATION.as_bytes().to_vec()),
             rubric_world: "eval-host:rubric/rubric@0.1.0".to_owned(),
@@ -107,9 +119,8 @@ impl Run {
     /// The run's record at a place.
     pub fn at(&self, position: &Position) -> EvalRunRecord<BenchScore> {
         let mut record = self.record.clone();
+        assert_eq!(record.task_class, position.task_class, "its cases are of another task class");
         record.store_id = position.store_id;
-        record.run_id = record.report.run_id(&position.task_class);
-        record.task_class = position.task_class.clone();
         record.seq = position.seq;
         record.prev_hash = position.prev_hash;
         record
@@ -120,6 +131,8 @@ impl Run {
         let mut record = self.at(position);
         record.mode = Mode::Live;
         record.output_kinds = BTreeSet::from([OutputKind::Live]);
+        let live = |sut: &Sut| Sut { command_digest: Some(Digest::of(b"agent")), ..sut.clone() };
+        record.suts = record.suts.iter().map(live).collect();
         record.started_marker = Some(marker);
         record.cassette_digest_set.values_mut().for_each(|digest| *digest = None);
         record.budget_usd_set.values_mut().for_each(|budget| *budget = Some(1.0));
@@ -129,10 +142,23 @@ impl Run {
     }
 }
 
-fn read_case(id: &CaseId) -> ReadCase {
+fn cassette(sut: &SutName, input_digest: Digest, output: &str) -> Vec<u8> {
+    let recording = Recording {
+        sut,
+        input_digest,
+        store_id: StoreId::from_bytes([9; 16]),
+        started_marker: Digest::of(b"a marker"),
+        recorded_at: "2026-11-16T00:00:00Z".parse().expect("a time"),
+        output: &Ok(output.to_owned()),
+        meter: METER,
+    };
+    recording.to_bytes().expect("an answer")
+}
+
+fn read_case(task_class: &str, id: &CaseId) -> ReadCase {
     let case = BenchCase {
         case_id: id.clone(),
-        task_class: "fixture".parse().expect("a task class"),
+        task_class: task_class.parse().expect("a task class"),
         disposition: Disposition::Positive,
         difficulty: Difficulty::Easy,
         source: Source::Curated,
@@ -175,11 +201,11 @@ fn grade(label: u32, meter: Meter) -> RawScore {
     }
 }
 
-fn finished(id: &CaseId, output_json: &str, add: &mut dyn FnMut(Vec<u8>) -> Digest) -> FinishedCase {
-    let judged = judge(&Grader, &read_case(id), output_json, METER, &BTreeSet::new()).expect("it never fails");
+fn finished(case: &ReadCase, output_json: &str, add: &mut dyn FnMut(Vec<u8>) -> Digest) -> FinishedCase {
+    let judged = judge(&Grader, case, output_json, METER, &BTreeSet::new()).expect("it never fails");
     FinishedCase {
         result: CaseResult {
-            case_id: id.clone(),
+            case_id: case.case.case_id.clone(),
             outcome: judged.outcome(),
             logs_digest: judged.log_object().map(add),
             score: judged.score,

@@ -8,6 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use crate::cassette::CassetteKind;
 use crate::chain::{Link, Position, StoreId, hash_of};
 use eval_model::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName};
 use eval_model::json;
@@ -47,6 +48,15 @@ pub enum OutputKind {
     Recorded,
     /// Written by a curator: an answer key, not evidence.
     SolvedExample,
+}
+
+impl From<CassetteKind> for OutputKind {
+    fn from(kind: CassetteKind) -> Self {
+        match kind {
+            CassetteKind::Recorded => Self::Recorded,
+            CassetteKind::SolvedExample => Self::SolvedExample,
+        }
+    }
 }
 
 /// A system under test.
@@ -130,6 +140,9 @@ pub struct EvalRunRecord<S> {
     pub wasmtime_version: String,
     #[serde(deserialize_with = "Option::deserialize")]
     pub bench_git_commit: Option<GitCommit>,
+    /// Whether the bench's files differed from that commit; `null` where there is none.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub bench_dirty: Option<bool>,
     pub rubric_digest: Digest,
     pub registration_digest: Digest,
     /// The world that the rubric implements, such as `eval-host:rubric/rubric@0.1.0`.
@@ -218,9 +231,15 @@ impl<S> EvalRunRecord<S> {
     /// Every object that this record names itself. A case's object names its files in turn.
     pub fn named_objects(&self) -> BTreeSet<Digest> {
         let cases = self.case_digest_set.values().copied();
+        let cassettes = self.cassette_digest_set.values().copied().flatten();
         let outputs = self.output_digest_set.values().copied().flatten();
         let logs = self.report.cases.iter().flat_map(|case| [case.logs_digest, case.agent_log_digest]).flatten();
-        cases.chain(outputs).chain(logs).chain([self.rubric_digest, self.registration_digest]).collect()
+        cases
+            .chain(cassettes)
+            .chain(outputs)
+            .chain(logs)
+            .chain([self.rubric_digest, self.registration_digest])
+            .collect()
     }
 }
 
@@ -268,6 +287,9 @@ impl RecordedRun {
         if !self.block_modes.iter().all(|mode| is_mode_name(mode) && HostMode::of(mode).is_none()) {
             return contradiction("block_modes", "these are names that a rubric may give a failure");
         }
+        if self.bench_git_commit.is_some() != self.bench_dirty.is_some() {
+            return contradiction("bench_dirty", "it is null for a bench without a commit and for no other");
+        }
         if self.seq == 0 {
             return contradiction("seq", "the first record has number 1");
         }
@@ -303,7 +325,7 @@ mod tests {
     fn bytes() -> Vec<u8> {
         let task_class = "vuln-remediation".parse().expect("a task class");
         let position = Heads::default().next(StoreId::from_bytes([7; 16]), &task_class);
-        crate::record::fixture::Run::new(2).at(&position).to_bytes()
+        crate::record::fixture::Run::of("vuln-remediation", 2).at(&position).to_bytes()
     }
 
     /// The record with one text in it replaced.

@@ -16,7 +16,7 @@ use super::started::{self, AnnounceError};
 use crate::chain::{Link, Position, hash_of};
 use crate::files::{Dir, FileError, Lock, LockError, Missing, Share};
 use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
-use crate::verify::{Contradiction, Finding, contradiction};
+use crate::verify::{AnswerDefect, Contradiction, Finding, ObjectFacts, contradiction};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::score::BenchScore;
@@ -89,6 +89,8 @@ pub enum NotCommitted {
     Invalid(#[source] ReadRecordError),
     #[error("the record contradicts itself, and so would every verification of the store: {0}")]
     Contradiction(Contradiction),
+    #[error("the record contradicts the objects that it names: {0}")]
+    Answer(AnswerDefect),
     #[error("the record names an object that was not stored")]
     Object(#[source] ReadObjectError),
     #[error("the objects were not stored")]
@@ -212,6 +214,9 @@ impl StoreWriter {
         incoming.settle().map_err(NotCommitted::Objects)?;
         for digest in record.named_objects().into_iter().filter(|digest| !incoming.has(*digest)) {
             self.reader.check_object(digest).map_err(NotCommitted::Object)?;
+        }
+        if let Some(defect) = ObjectFacts::new(&self.reader).contradiction(&record) {
+            return Err(NotCommitted::Answer(defect));
         }
         let name = link.file_name().as_str().to_owned();
         Ok(Ready { draft: format!("{DRAFT_PREFIX}{name}"), name, bytes, link })

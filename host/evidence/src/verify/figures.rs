@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Mode, RecordedRun, RecordedScore, ScoreFields};
+use crate::record::{Mode, OutputKind, RecordedRun, RecordedScore, ScoreFields, Sut};
 use eval_model::contract::{Meter, RawScore};
 use eval_model::ids::CaseId;
 use eval_model::money::is_possible_cost;
@@ -20,6 +20,8 @@ use eval_model::score::BenchScore;
 pub enum Contradiction {
     #[error("its {figure} does not follow from its cases")]
     Figure { figure: &'static str },
+    #[error("{what}")]
+    Source { what: &'static str },
     #[error("case `{case_id}` {what}")]
     Case { case_id: CaseId, what: &'static str },
 }
@@ -31,7 +33,38 @@ pub fn contradiction(record: &RecordedRun) -> Option<Contradiction> {
         Some(Contradiction::Case { case_id: case.case_id.clone(), what })
     };
     let figure = || Some(Contradiction::Figure { figure: wrong_figure(record)? });
-    record.report.cases.iter().find_map(case).or_else(figure)
+    let source = || Some(Contradiction::Source { what: impossible_source(record)? });
+    source().or_else(|| record.report.cases.iter().find_map(case)).or_else(figure)
+}
+
+/// Why a run cannot have got its answers as the record says. What its cassettes say is [`super::answers`]' business.
+fn impossible_source(record: &RecordedRun) -> Option<&'static str> {
+    let was_started = |sut: &Sut| sut.command_digest.is_some();
+    let is_live = record.output_kinds.contains(&OutputKind::Live);
+    let checks = match record.mode {
+        Mode::Live => [
+            (
+                "it is of a live run, and has outputs of another kind, or of none",
+                !is_live || record.output_kinds.len() > 1,
+            ),
+            ("it is of a live run, and names not exactly one system under test", record.suts.len() != 1),
+            ("it is of a live run, and does not say what was started", !record.suts.iter().all(was_started)),
+            ("it is of a live run, and names no marker that announced it", record.started_marker.is_none()),
+        ],
+        Mode::Cassette => [
+            ("it is of cassettes, and has live outputs", is_live),
+            ("it is of cassettes, and has no output kind or system under test", has_no_source(record)),
+            ("it is of cassettes, and says that an agent was started", record.suts.iter().any(was_started)),
+            ("it is of cassettes, and names the marker of a live run", record.started_marker.is_some()),
+        ],
+    };
+    checks.into_iter().find(|(_, is_so)| *is_so).map(|(what, _)| what)
+}
+
+/// Whether there are cassettes and nobody who made them.
+fn has_no_source(record: &RecordedRun) -> bool {
+    let has_cassettes = record.cassette_digest_set.values().any(Option::is_some);
+    has_cassettes == record.output_kinds.is_empty() || has_cassettes == record.suts.is_empty()
 }
 
 /// Why a case cannot have ended as the record says.
@@ -104,7 +137,10 @@ fn impossible_answer(record: &RecordedRun, case: &CaseResult<RecordedScore>, has
         Mode::Cassette => [
             ("was replayed, and is said to have an estimated cost", case.cost_is_estimate),
             ("was replayed, and is said to have had an agent with a budget", budget.is_some()),
-            ("has an output, and no cassette that it could be from", has_output && !has_cassette),
+            (
+                "has no cassette, and did not end for want of one",
+                has_cassette == (mode == Some(HostMode::CassetteMissing)),
+            ),
             ("was replayed, and is said to have been left out for its cost", mode == Some(HostMode::SkippedCostCap)),
         ],
         Mode::Live => [
@@ -133,7 +169,6 @@ fn wrong_figure(record: &RecordedRun) -> Option<&'static str> {
     let selected = (report.cases.len() + report.load_errors.len()) as u64;
     let selection = &report.selection;
     let checks = [
-        ("started_marker", record.started_marker.is_some() == (record.mode == Mode::Live)),
         ("run_id", record.run_id == run_id(&record.task_class, cases)),
         ("selection", selection.selected == selected && selection.cases_in_bench >= selected),
         ("count of attempted cases", report.attempted == count),
@@ -221,6 +256,9 @@ mod tests {
             }
             record["output_digest_set"]["001-first"] = Value::Null;
         }
+        if mode == "cassette_missing" {
+            record["cassette_digest_set"]["001-first"] = Value::Null;
+        }
         if outcome != "sut_fault" {
             record["report"]["block_severity_failure_modes"] =
                 json!([HostMode::of(mode).expect("a mode of the host's").name()]);
@@ -231,6 +269,8 @@ mod tests {
     /// Makes the run a live one, in every part of the record.
     fn live(record: &mut Value) {
         record["mode"] = json!("live");
+        record["output_kinds"] = json!(["live"]);
+        record["suts"][0]["command_digest"] = json!("0".repeat(64));
         record["started_marker"] = json!("0".repeat(64));
         for case in ["001-first", "002-second"] {
             record["cassette_digest_set"][case] = Value::Null;
@@ -403,7 +443,7 @@ mod tests {
     fn an_answer_is_from_a_cassette_or_from_an_agent_as_the_run_was() {
         says(
             |record| record["cassette_digest_set"]["001-first"] = Value::Null,
-            "case `001-first` has an output, and no cassette that it could be from",
+            "case `001-first` has no cassette, and did not end for want of one",
         );
         let skipped = |record: &mut Value| fault(record, "skipped", "skipped_cost_cap", false);
         says(skipped, "case `001-first` was replayed, and is said to have been left out for its cost");
@@ -421,7 +461,38 @@ mod tests {
             live(record);
             record["started_marker"] = Value::Null;
         };
-        says(unannounced, "its started_marker does not follow from its cases");
+        says(unannounced, "it is of a live run, and names no marker that announced it");
+    }
+
+    #[test]
+    fn a_record_says_where_its_answers_are_from_and_nothing_that_cannot_be() {
+        says(
+            |record| record["output_kinds"] = json!([]),
+            "it is of cassettes, and has no output kind or system under test",
+        );
+        says(|record| record["suts"] = json!([]), "it is of cassettes, and has no output kind or system under test");
+        says(|record| record["output_kinds"] = json!(["live"]), "it is of cassettes, and has live outputs");
+        let started = |record: &mut Value| record["suts"][0]["command_digest"] = json!("0".repeat(64));
+        says(started, "it is of cassettes, and says that an agent was started");
+        let hides_a_run = |record: &mut Value| record["started_marker"] = json!("0".repeat(64));
+        says(hides_a_run, "it is of cassettes, and names the marker of a live run");
+        for kinds in [json!([]), json!(["recorded"]), json!(["live", "recorded"])] {
+            let other_kinds = |record: &mut Value| {
+                live(record);
+                record["output_kinds"] = kinds;
+            };
+            says(other_kinds, "it is of a live run, and has outputs of another kind, or of none");
+        }
+        let nobody = |record: &mut Value| {
+            live(record);
+            record["suts"] = json!([]);
+        };
+        says(nobody, "it is of a live run, and names not exactly one system under test");
+        let not_started = |record: &mut Value| {
+            live(record);
+            record["suts"][0]["command_digest"] = Value::Null;
+        };
+        says(not_started, "it is of a live run, and does not say what was started");
     }
 
     #[test]

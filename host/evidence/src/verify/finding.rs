@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::fmt;
 
+use super::answers::AnswerDefect;
 use super::case::RestoreCaseError;
 use super::figures::Contradiction;
 use super::last_seen::LastSeenDefect;
@@ -88,6 +89,12 @@ pub enum Defect {
     #[error(transparent)]
     Contradiction(Contradiction),
     #[error(transparent)]
+    Answer(AnswerDefect),
+    #[error("the marker `{marker}` announced the run of record {seq} of `{task_class}`, and no other")]
+    MarkerTaken { marker: Digest, task_class: TaskClassName, seq: u64 },
+    #[error("the marker `{marker}` announced a run of `{announced}`")]
+    MarkerOfOtherClass { marker: Digest, announced: TaskClassName },
+    #[error(transparent)]
     LastSeen(LastSeenDefect),
     #[error(transparent)]
     Replay(ReplayDefect),
@@ -110,6 +117,7 @@ impl Defect {
                 ReadMarkerError::Newer { .. }
                 | ReadMarkerError::File(FileError { problem: FileProblem::Io { .. }, .. }),
             ) => State::Unverifiable,
+            Self::Answer(defect) => defect.state(),
             Self::LastSeen(defect) => defect.state(),
             Self::Replay(defect) => defect.state(),
             Self::ForeignFile
@@ -117,6 +125,8 @@ impl Defect {
             | Self::NotAFile(_)
             | Self::Marker(_)
             | Self::MarkerGone { .. }
+            | Self::MarkerTaken { .. }
+            | Self::MarkerOfOtherClass { .. }
             | Self::Case(_)
             | Self::Contradiction(_)
             | Self::Gone

@@ -45,6 +45,8 @@ pub enum ReplayDefect {
     Logs { case_id: CaseId },
     #[error("case `{case_id}` uses {replayed:?} fuel when it is replayed, and the record says {recorded:?}")]
     Fuel { case_id: CaseId, recorded: Option<u64>, replayed: Option<u64> },
+    #[error("case `{case_id}` uses {replayed:?} bytes of memory when it is replayed, and the record says {recorded:?}")]
+    Memory { case_id: CaseId, recorded: Option<u64>, replayed: Option<u64> },
     #[error("case `{case_id}` was not scored, so it cannot have a score")]
     ScoredWithoutOutput { case_id: CaseId },
     #[error("case `{case_id}` cannot be restored")]
@@ -86,7 +88,7 @@ pub struct Replay {
     pub replayed: u64,
     /// Cases that ended in a fault of the clock or of the system under test, or were skipped: there is nothing to replay.
     pub nothing_to_replay: u64,
-    /// Cases that used other fuel than recorded, under another version of wasmtime.
+    /// Cases that used other fuel or memory than recorded, under another version of wasmtime.
     pub other_fuel: u64,
     pub findings: Vec<Finding>,
 }
@@ -140,7 +142,7 @@ impl Replayer<'_> {
             match end {
                 CaseReplay::NothingToReplay => self.replay.nothing_to_replay += 1,
                 CaseReplay::Same => self.replay.replayed += 1,
-                CaseReplay::Differs(ReplayDefect::Fuel { .. }) if !same_version => {
+                CaseReplay::Differs(ReplayDefect::Fuel { .. } | ReplayDefect::Memory { .. }) if !same_version => {
                     self.replay.replayed += 1;
                     self.replay.other_fuel += 1;
                 }
@@ -248,6 +250,10 @@ fn compare(case: &CaseResult<RecordedScore>, judged: &Judgement) -> Result<CaseR
     if judged.fuel_used != case.fuel_used {
         return Err(ReplayDefect::Fuel { case_id, recorded: case.fuel_used, replayed: judged.fuel_used });
     }
+    if judged.peak_memory_bytes != case.peak_memory_bytes {
+        let (recorded, replayed) = (case.peak_memory_bytes, judged.peak_memory_bytes);
+        return Err(ReplayDefect::Memory { case_id, recorded, replayed });
+    }
     Ok(CaseReplay::Same)
 }
 
@@ -267,6 +273,7 @@ mod tests {
     enum Loads {
         TheRubric,
         OneThatUsesMoreFuel,
+        OneThatUsesMoreMemory,
         OneThatSaysMore,
         OneThatScoresOneUlpMore,
         Nothing,
@@ -279,6 +286,9 @@ mod tests {
             let mut scored = Grader.score(request)?;
             match self.0 {
                 Loads::OneThatUsesMoreFuel => scored.fuel_used = scored.fuel_used.map(|fuel| fuel + 1),
+                Loads::OneThatUsesMoreMemory => {
+                    scored.peak_memory_bytes = scored.peak_memory_bytes.map(|bytes| bytes + 65_536);
+                }
                 Loads::OneThatSaysMore => scored.stdout.kept.push(b'!'),
                 Loads::OneThatScoresOneUlpMore => {
                     scored.result = scored.result.map(|mut raw| {
@@ -356,6 +366,15 @@ mod tests {
         assert_eq!(state, State::Tampered);
         assert!(first.contains("uses Some(12346) fuel"), "{first}");
         let (state, replay, _) = replayed(Loads::OneThatUsesMoreFuel, "48.0.9", |_| {});
+        assert_eq!((state, replay.other_fuel), (State::Ok, 4));
+    }
+
+    #[test]
+    fn peak_memory_must_be_equal_under_the_same_version_too() {
+        let (state, _, first) = replayed(Loads::OneThatUsesMoreMemory, "48.0.8", |_| {});
+        assert_eq!(state, State::Tampered);
+        assert!(first.contains("uses Some(131072) bytes of memory"), "{first}");
+        let (state, replay, _) = replayed(Loads::OneThatUsesMoreMemory, "48.0.9", |_| {});
         assert_eq!((state, replay.other_fuel), (State::Ok, 4));
     }
 

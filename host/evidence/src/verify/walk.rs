@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answers::ObjectFacts;
 use super::case::read_manifest;
 use super::figures;
 use super::finding::{Defect, Finding, State};
 use super::last_seen::{FirstUse, LastSeenDefect, LastSeenError, LastSeenFile, Memory};
 use super::note::Note;
+use super::run_summary::RunSummary;
+use super::signature::RecordSignature;
 use crate::anchor::Checkpoint;
 use crate::chain::{Heads, Link, Position, StoreId};
 use crate::files::{FileError, LockError};
@@ -68,6 +71,10 @@ pub struct Verification {
     pub classes: BTreeMap<TaskClassName, ClassSummary>,
     /// Every record that reads as one, by its place. Of a fork, one branch.
     pub links: BTreeMap<(TaskClassName, u64), Link>,
+    /// What kind of run each of them is of.
+    runs: BTreeMap<(TaskClassName, u64), RunSummary>,
+    /// How far the checkpoints reach that the evidence was compared with; `None` when it was compared with none.
+    anchored: Option<BTreeMap<TaskClassName, u64>>,
     /// Markers of live runs that no record names: unfinished, or still running.
     pub unfinished: Vec<Started>,
     pub findings: Vec<Finding>,
@@ -140,6 +147,11 @@ impl Verification {
 
     /// Compares with what somebody signed. With the scope of a bundle, only what a bundle can have is compared.
     pub fn compare_with_checkpoint(&mut self, checkpoint: &Checkpoint, scope: ObjectScope) {
+        let anchored = self.anchored.get_or_insert_default();
+        for (task_class, head) in checkpoint.heads().iter() {
+            let reach = anchored.entry(task_class.clone()).or_default();
+            *reach = (*reach).max(head.seq);
+        }
         let (checkpoint, silent) = match scope {
             ObjectScope::All => (checkpoint.clone(), Vec::new()),
             ObjectScope::Newest => checkpoint.up_to(self.heads()),
@@ -155,6 +167,26 @@ impl Verification {
         let defects = checkpoint.compare(self.store_id, self.heads(), &hash_at);
         let finding = |(class, seq, defect)| Finding::of_class(class, seq, Defect::Anchor(defect));
         self.add(defects.into_iter().map(finding));
+    }
+
+    /// What kind of run the record at a place is of.
+    pub fn run(&self, link: &Link) -> Option<&RunSummary> {
+        self.runs.get(&(link.position.task_class.clone(), link.position.seq))
+    }
+
+    /// Whether a checkpoint that the evidence was compared with has the record; `None` when it was compared with none.
+    pub fn is_anchored(&self, link: &Link) -> Option<bool> {
+        let reaches = |anchored: &BTreeMap<TaskClassName, u64>| anchored.get(&link.position.task_class).copied();
+        self.anchored.as_ref().map(|anchored| reaches(anchored).is_some_and(|seq| link.position.seq <= seq))
+    }
+
+    pub fn signature(&self, _link: &Link) -> RecordSignature {
+        RecordSignature::None
+    }
+
+    /// How many live runs of the class were started and never recorded; `None` where nobody can know.
+    pub fn unfinished_of(&self, task_class: &TaskClassName) -> Option<u64> {
+        Some(self.unfinished.iter().filter(|started| started.marker.task_class == *task_class).count() as u64)
     }
 
     fn hash_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {
@@ -191,7 +223,21 @@ pub fn verify_evidence(
 }
 
 /// Which record names which marker.
-type NamedMarkers = BTreeMap<Digest, (TaskClassName, u64)>;
+#[derive(Default)]
+struct NamedMarkers(BTreeMap<Digest, (TaskClassName, u64)>);
+
+impl NamedMarkers {
+    /// One announcement is one run: a record that names another's marker would hide a run of its own.
+    fn claim(&mut self, marker: Digest, place: (TaskClassName, u64)) -> Option<Finding> {
+        let (task_class, seq) = self.0.get(&marker).cloned().unwrap_or_else(|| place.clone());
+        if (&task_class, seq) == (&place.0, place.1) {
+            self.0.insert(marker, place);
+            return None;
+        }
+        let defect = Defect::MarkerTaken { marker, task_class, seq };
+        Some(Finding::of_class(Some(place.0), Some(place.1), defect))
+    }
+}
 
 fn walk(
     evidence: &dyn Evidence,
@@ -199,17 +245,21 @@ fn walk(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<(Verification, NamedMarkers), VerifyError> {
     let mut classes: BTreeMap<TaskClassName, ClassSummary> = BTreeMap::new();
-    let mut named = NamedMarkers::new();
+    let mut named = NamedMarkers::default();
+    let (mut taken, mut runs) = (Vec::new(), BTreeMap::new());
     let mut contents = ContentCheck::new(evidence, scope);
     let mut scan = scan(evidence, evidence.names()?, &Snapshot::default(), &mut |seen: &Seen<'_>| {
         classes.entry(seen.record.task_class.clone()).or_default().records += 1;
         if let Some(marker) = seen.record.started_marker {
-            named.insert(marker, (seen.record.task_class.clone(), seen.record.seq));
+            let place = (seen.record.task_class.clone(), seen.record.seq);
+            taken.extend(named.claim(marker, place));
         }
+        runs.insert((seen.record.task_class.clone(), seen.record.seq), RunSummary::of(seen.record));
         contents.check(seen);
         progress(seen.done, seen.total);
     });
     scan.findings.extend(contents.finish());
+    scan.findings.extend(taken);
     let unfinished = |draft| Finding::of_file(format!("runs/{draft}"), Defect::Draft);
     scan.findings.extend(scan.drafts.into_iter().map(unfinished));
     let place = |link: Link| ((link.position.task_class.clone(), link.position.seq), link);
@@ -217,6 +267,8 @@ fn walk(
         store_id: evidence.id(),
         classes,
         links: scan.links.into_iter().map(place).collect(),
+        runs,
+        anchored: None,
         unfinished: Vec::new(),
         findings: Vec::new(),
         notes: Vec::new(),
@@ -244,20 +296,26 @@ impl Verification {
 
     fn add_markers(&mut self, markers: Vec<Started>, mut named: NamedMarkers) {
         // The record of a run in shards names one marker, and that one names those of the shards.
-        for started in &markers {
-            if let Some(place) = named.get(&started.digest).cloned() {
-                named.extend(started.marker.shards.iter().map(|shard| (*shard, place.clone())));
+        let mut misused = Vec::new();
+        for Started { digest, marker } in &markers {
+            let Some(place) = named.0.get(digest).cloned() else { continue };
+            if marker.task_class != place.0 {
+                let (marker, announced) = (*digest, marker.task_class.clone());
+                let defect = Defect::MarkerOfOtherClass { marker, announced };
+                misused.push(Finding::of_class(Some(place.0.clone()), Some(place.1), defect));
             }
+            misused.extend(marker.shards.iter().filter_map(|shard| named.claim(*shard, place.clone())));
         }
+        self.add(misused);
         let newer = self.newer_markers();
         let there: BTreeSet<_> = markers.iter().map(|started| started.digest).chain(newer).collect();
         for started in markers {
             self.classes.entry(started.marker.task_class.clone()).or_default().started += 1;
-            if !named.contains_key(&started.digest) {
+            if !named.0.contains_key(&started.digest) {
                 self.unfinished.push(started);
             }
         }
-        let gone = named.iter().filter(|(marker, _)| !there.contains(*marker));
+        let gone = named.0.iter().filter(|(marker, _)| !there.contains(*marker));
         let finding = |(marker, (class, seq)): (&Digest, &(TaskClassName, u64))| {
             Finding::of_class(Some(class.clone()), Some(*seq), Defect::MarkerGone { marker: *marker })
         };
@@ -300,6 +358,7 @@ impl Verification {
 struct ContentCheck<'a> {
     evidence: &'a dyn Evidence,
     scope: ObjectScope,
+    facts: ObjectFacts<'a>,
     checked: BTreeSet<Digest>,
     findings: Vec<Finding>,
     /// The newest record of each class so far, whose objects are checked at the end.
@@ -315,7 +374,8 @@ struct Named {
 
 impl<'a> ContentCheck<'a> {
     fn new(evidence: &'a dyn Evidence, scope: ObjectScope) -> Self {
-        Self { evidence, scope, checked: BTreeSet::new(), findings: Vec::new(), newest: BTreeMap::new() }
+        let facts = ObjectFacts::new(evidence);
+        Self { evidence, scope, facts, checked: BTreeSet::new(), findings: Vec::new(), newest: BTreeMap::new() }
     }
 
     fn check(&mut self, seen: &Seen<'_>) {
@@ -327,6 +387,9 @@ impl<'a> ContentCheck<'a> {
         };
         if let Some(contradiction) = figures::contradiction(record) {
             self.findings.push(Finding::at(&named.link, Defect::Contradiction(contradiction)));
+        }
+        if let Some(defect) = self.facts.contradiction(record) {
+            self.findings.push(Finding::at(&named.link, Defect::Answer(defect)));
         }
         match self.scope {
             ObjectScope::All => self.check_objects(&named),

@@ -17,7 +17,7 @@ use crate::bench::{Bench, InputRoot};
 use crate::cli::bench::{open_bench, open_store, prepare_rubric};
 use crate::cli::error::NamedFolder;
 use crate::cli::failure::Failure;
-use crate::cli::{environment, open_named, read_file};
+use crate::cli::{environment, git, open_named, read_file};
 use crate::description::RunDescription;
 use crate::live::run_lock::RunLockQueue;
 use crate::run::answer_set::AnswerSetHeader;
@@ -71,7 +71,7 @@ fn describe(bench: &Bench, args: &SelectionArgs) -> Result<RunDescription, Failu
         among: args.failing_from.as_deref().map(|path| failing_in(path, task_class)).transpose()?,
         limit: args.limit.map(NonZeroUsize::get),
     };
-    let commit = environment::git_commit(bench.folder.path());
+    let commit = git::bench_commit(&bench.folder);
     let description = RunDescription::new(bench, &wanted, args.shard, commit, environment::now()?);
     if description.names().is_empty() {
         let (task_class, cases) = (task_class.clone(), bench.folder.path().join("cases"));

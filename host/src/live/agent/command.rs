@@ -11,8 +11,8 @@ use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::money::Usd;
 
-use crate::answers::SutName;
 use crate::bench::{Capture, SutSettings};
+use eval_evidence::cassette::SutName;
 
 /// How agents are started, and what that is called in a record.
 #[derive(Debug, Clone)]

@@ -242,7 +242,7 @@ impl Disk {
     /// Every disk that a power failure may leave now.
     fn after_a_crash(&self) -> Vec<Self> {
         let count = self.pending.len();
-        assert!(count <= 12, "too many combinations: {:?}", self.pending);
+        assert!(count <= 14, "too many combinations: {:?}", self.pending);
         let subset = |bits: u32| {
             let mut disk = self.clone();
             let survives = |(index, _): &(usize, &Change)| bits & (1 << index) != 0;

@@ -44,7 +44,7 @@ fn whoever_verifies_while_others_append_never_calls_it_tampered() {
         let store = super::open(&path);
         let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");
         let marker = store.announce(&super::class("a"), started_at, 2, &[]).expect("announced");
-        let run = super::Run::new(label);
+        let run = super::Run::of("a", label);
         let incoming = store.incoming().expect("it takes objects");
         run.keep_objects(&incoming);
         let build = |position: &_| run.live_at(position, marker);
@@ -72,7 +72,7 @@ fn a_writer_whose_store_was_replaced_while_it_waited_writes_nothing() {
     let (temp, path) = store_with(1);
     let store = super::open(&path);
     let incoming = store.incoming().expect("it takes objects");
-    let run = super::Run::new(2);
+    let run = super::Run::of("a", 2);
     run.keep_objects(&incoming);
     fs::rename(&path, temp.path().join("moved")).expect("moved");
     super::open(&path);
@@ -129,7 +129,7 @@ fn two_records_with_one_number_are_a_fork_that_is_named_with_its_files() {
 fn a_name_that_is_taken_is_never_written_over() {
     let (_temp, path) = store_with(1);
     let store = super::open(&path);
-    let run = super::Run::new(2);
+    let run = super::Run::of("a", 2);
     let incoming = store.incoming().expect("it takes objects");
     run.keep_objects(&incoming);
     let mut taken = path.join("runs");

@@ -48,7 +48,7 @@ fn open(path: &Path) -> StoreWriter {
 fn append(path: &Path, name: &str, label: u32) -> Result<Receipt, AppendError> {
     let store = open(path);
     store.finish().expect("what a crash left is finished");
-    let run = Run::new(label);
+    let run = Run::of(name, label);
     let incoming = store.incoming().expect("it takes objects");
     run.keep_objects(&incoming);
     store.append(&Snapshot::default(), &class(name), &incoming, |position| run.at(position))
@@ -199,7 +199,7 @@ fn lines_of_the_append(log: &str) -> Vec<&str> {
 fn child_append(path: &Path, name: &str, label: u32) -> Result<Receipt, Option<AppendError>> {
     let store = StoreWriter::open(path, user(), PATIENCE).map_err(|_| None)?;
     store.finish().map_err(|_| None)?;
-    let run = Run::new(label);
+    let run = Run::of(name, label);
     let incoming = store.incoming().map_err(|_| None)?;
     for bytes in run.objects() {
         incoming.keep(bytes).map_err(|_| None)?;

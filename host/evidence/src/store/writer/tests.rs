@@ -25,7 +25,7 @@ pub(in crate::store) fn new_store() -> (TempDir, StoreWriter) {
 }
 
 pub(in crate::store) fn append(store: &StoreWriter, name: &str, label: u32) -> Receipt {
-    try_append(store, &Snapshot::default(), name, &Run::new(label)).expect("committed")
+    try_append(store, &Snapshot::default(), name, &Run::of(name, label)).expect("committed")
 }
 
 fn try_append(store: &StoreWriter, known: &Snapshot, name: &str, run: &Run) -> Result<Receipt, AppendError> {
@@ -79,7 +79,7 @@ fn an_append_reads_only_what_is_new_but_notices_what_was_changed_or_removed() {
     let second = append(&store, "a", 2);
     let known = verified(&store).snapshot;
     append(&store, "a", 3);
-    let run = Run::new(4);
+    let run = Run::of("a", 4);
     let again = |known: &Snapshot| try_append(&store, known, "a", &run);
     assert_eq!(again(&known).expect("committed").link.position.seq, 4);
 
@@ -112,7 +112,7 @@ fn a_changed_record_is_named_and_the_chain_is_not_continued() {
         findings[0].starts_with(&format!("record 2 of `a` (`runs/{file}`): it was edited or renamed")),
         "{findings:?}"
     );
-    let error = try_append(&store, &Snapshot::default(), "a", &Run::new(4));
+    let error = try_append(&store, &Snapshot::default(), "a", &Run::of("a", 4));
     assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Broken(_), .. })));
 }
 
@@ -134,7 +134,7 @@ fn a_marker_of_a_newer_version_is_unverifiable_and_not_tampered() {
     let newer = b"{\"schema_version\":2,\"region\":\"north\"}\n";
     let path = store.started.path().join("20261116T090000.000Z-00000000.json");
     fs::write(&path, newer).expect("written");
-    let (run, incoming) = (Run::new(1), store.incoming().expect("it takes objects"));
+    let (run, incoming) = (Run::of("a", 1), store.incoming().expect("it takes objects"));
     run.keep_objects(&incoming);
     let build = |position: &_| run.live_at(position, Digest::of(newer));
     store.append(&Snapshot::default(), &class("a"), &incoming, build).expect("committed");
@@ -158,7 +158,7 @@ fn a_marker_of_a_newer_version_is_unverifiable_and_not_tampered() {
 #[test]
 fn a_record_cannot_name_what_is_not_stored() {
     let (_temp, store) = new_store();
-    let run = Run::new(1);
+    let run = Run::of("a", 1);
     let nothing = store.incoming().expect("it takes objects");
     let error = store.append(&Snapshot::default(), &class("a"), &nothing, |position| run.at(position));
     assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Object(_), .. })));
@@ -172,7 +172,7 @@ fn writers_without_the_lock_write_nothing_over_and_make_a_fork_that_is_named() {
     let (_temp, store) = new_store();
     append(&store, "a", 1);
     let ready = |label| {
-        let run = Run::new(label);
+        let run = Run::of("a", label);
         let incoming = store.incoming().expect("it takes objects");
         run.keep_objects(&incoming);
         let ready = store.prepare(&Snapshot::default(), &class("a"), &incoming, |position| run.at(position));
@@ -189,7 +189,7 @@ fn writers_without_the_lock_write_nothing_over_and_make_a_fork_that_is_named() {
 #[test]
 fn a_record_for_another_place_is_not_committed() {
     let (_temp, store) = new_store();
-    let run = Run::new(1);
+    let run = Run::of("b", 1);
     let elsewhere = Heads::default().next(store.reader().id(), &class("b"));
     let incoming = store.incoming().expect("it takes objects");
     let error = store.append(&Snapshot::default(), &class("a"), &incoming, |_| run.at(&elsewhere));
@@ -206,12 +206,12 @@ fn objects_are_stored_once_and_a_changed_one_is_noticed_by_writer_and_verifier()
         names.iter().map(|name| fs::metadata(objects.path().join(name)).expect("it exists").ino()).collect()
     };
     let before = inodes(objects);
-    append(&store, "b", 1);
+    append(&store, "a", 1);
     assert_eq!(inodes(objects), before);
     let name = objects.names().expect("listed").swap_remove(0);
     fs::write(objects.path().join(&name), "something else").expect("overwritten");
     let incoming = store.incoming().expect("it takes objects");
-    let kept: Vec<_> = Run::new(1).objects().map(|bytes| incoming.keep(bytes)).collect();
+    let kept: Vec<_> = Run::of("a", 1).objects().map(|bytes| incoming.keep(bytes)).collect();
     assert!(kept.iter().any(|kept| matches!(kept, Err(KeepObjectError::Existing(_)))), "{kept:?}");
     assert_eq!(state_of(&store).0, State::Tampered);
     fs::remove_file(objects.path().join(&name)).expect("removed");

@@ -1,0 +1,154 @@
+//! The evidence that is judged: which record, what a replay of it gives, where its answers are from, and what its chain says
+//! besides. Nothing is decided here.
+
+use std::collections::BTreeSet;
+
+use super::source::AnswerSource;
+use super::verdict::{LiveRuns, ReplayResult};
+use crate::chain::Link;
+use crate::record::RecordedRun;
+use crate::store::Evidence;
+use crate::verify::{Finding, ObjectFacts, RecordSignature, ReplaySettings, State, Verification, replay};
+use eval_model::advice::{Advice, Exit};
+use eval_model::ids::{CaseId, TaskClassName};
+
+/// A body of evidence and what a verification of it found: a store, or a bundle.
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "evidence is a trait object, which has nothing to show")]
+pub struct Body<'a> {
+    pub evidence: &'a dyn Evidence,
+    pub verification: &'a Verification,
+}
+
+/// The record that is judged, from evidence that was verified and found in order, with all that the gate asks about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedRecord {
+    pub(super) link: Link,
+    pub(super) record: RecordedRun,
+    pub(super) source: AnswerSource,
+    pub(super) signature: RecordSignature,
+    /// Cases whose cassette was made for other input than the case has.
+    pub(super) stale: BTreeSet<CaseId>,
+    pub(super) replay: ReplayResult,
+    pub(super) live_runs: LiveRuns,
+    /// Whether a checkpoint that it was compared with has it; `None` when it was compared with none.
+    pub(super) is_anchored: Option<bool>,
+}
+
+/// Why there is no evidence to judge.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoEvidence {
+    #[error(
+        "the evidence is {0}, and nothing is promoted on anything but OK; run `eval-host verify` to see what is wrong"
+    )]
+    NotOk(State),
+    #[error(
+        "the bundle with the answers' provenance is {0}, and nothing is proved by anything but OK; run `eval-host verify` on it"
+    )]
+    ProvenanceNotOk(State),
+    #[error("there is no record of `{0}`; run `eval-host run --task-class={0}` first")]
+    NoRecord(TaskClassName),
+    #[error("the record is of the task class `{found}`, and `{asked}` was asked about")]
+    OtherClass { asked: TaskClassName, found: TaskClassName },
+    #[error("the record of `{0}` is not the one that was verified; run the command again")]
+    Changed(TaskClassName),
+}
+
+impl Advice for NoEvidence {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NoRecord(_) => Exit::AnswerIsNo,
+            Self::OtherClass { .. } => Exit::UsageOrCap,
+            _ => Exit::EvidenceBroken,
+        }
+    }
+}
+
+/// Gathers what the gate judges. Without a `wanted` record it is the newest live or recorded one that selects the whole bench; where
+/// there is none, the newest one, so that its reasons say what is missing. `provenance` is what was handed over to prove where
+/// recorded answers come from.
+pub fn gather(
+    body: Body<'_>,
+    task_class: &TaskClassName,
+    wanted: Option<&Link>,
+    provenance: &[Body<'_>],
+    settings: ReplaySettings<'_>,
+) -> Result<JudgedRecord, NoEvidence> {
+    require_ok(body, NoEvidence::NotOk)?;
+    provenance.iter().try_for_each(|body| require_ok(*body, NoEvidence::ProvenanceNotOk))?;
+    let verification = body.verification;
+    let link = match wanted {
+        Some(link) if link.position.task_class != *task_class => {
+            let (asked, found) = (task_class.clone(), link.position.task_class.clone());
+            return Err(NoEvidence::OtherClass { asked, found });
+        }
+        Some(link) => link,
+        None => default_record(verification, task_class).ok_or_else(|| NoEvidence::NoRecord(task_class.clone()))?,
+    };
+    let record = body.evidence.verified_record(link).ok_or_else(|| NoEvidence::Changed(task_class.clone()))?;
+    let mut facts = ObjectFacts::new(body.evidence);
+    let bodies = [&[body], provenance].concat();
+    let source = AnswerSource::of(&record, &mut facts, &bodies);
+    let replayed = replay(body.evidence, verification, settings, &|other| other == link, &mut |_, _| {});
+    Ok(JudgedRecord {
+        signature: verification.signature(link),
+        stale: stale(&record, &mut facts),
+        replay: ReplayResult {
+            replayed: replayed.replayed,
+            nothing_to_replay: replayed.nothing_to_replay,
+            other_fuel: replayed.other_fuel,
+            state: replayed.findings.iter().map(Finding::state).max().unwrap_or(State::Ok),
+            findings: replayed.findings.iter().map(ToString::to_string).collect(),
+        },
+        live_runs: live_runs(verification, link, &source),
+        is_anchored: verification.is_anchored(link),
+        link: link.clone(),
+        record,
+        source,
+    })
+}
+
+fn require_ok(body: Body<'_>, not_ok: fn(State) -> NoEvidence) -> Result<(), NoEvidence> {
+    match body.verification.state() {
+        State::Ok => Ok(()),
+        state => Err(not_ok(state)),
+    }
+}
+
+fn default_record<'a>(verification: &'a Verification, task_class: &TaskClassName) -> Option<&'a Link> {
+    let of_class = || verification.links.values().rev().filter(|link| link.position.task_class == *task_class);
+    let is_evidence = |link: &&Link| verification.run(link).is_some_and(|run| run.is_whole && !run.has_solved_examples);
+    of_class().find(is_evidence).or_else(|| of_class().next())
+}
+
+/// The cases whose recorded answers are to other input.
+fn stale(record: &RecordedRun, facts: &mut ObjectFacts<'_>) -> BTreeSet<CaseId> {
+    let cassettes = record.cassette_digest_set.iter().filter_map(|(case, digest)| Some((case, (*digest)?)));
+    let is_stale = |case: &CaseId, cassette| {
+        let made_for = facts.cassette(cassette).map(|cassette| cassette.input_digest);
+        let input = facts.manifest(record.case_digest_set[case]).map(|manifest| manifest.input_digest);
+        made_for != input
+    };
+    let mut is_stale = is_stale;
+    cassettes.filter(|(case, cassette)| is_stale(case, *cassette)).map(|(case, _)| case.clone()).collect()
+}
+
+/// The other live runs of the class: nobody can report only the best of ten. The run that the answers are from is not another.
+fn live_runs(verification: &Verification, judged: &Link, source: &AnswerSource) -> LiveRuns {
+    let task_class = &judged.position.task_class;
+    let is_source = |link: &Link| matches!(source, AnswerSource::Recorded(run) if run.hash == link.hash);
+    let others = verification.links.values().filter(|link| {
+        link.position.task_class == *task_class
+            && verification.run(link).is_some_and(|run| run.is_live)
+            && !is_source(link)
+    });
+    let (mut earlier, mut later) = (0, 0);
+    for link in others {
+        match link.position.seq.cmp(&judged.position.seq) {
+            std::cmp::Ordering::Less => earlier += 1,
+            std::cmp::Ordering::Equal => {}
+            std::cmp::Ordering::Greater => later += 1,
+        }
+    }
+    LiveRuns { earlier, later, unfinished: verification.unfinished_of(task_class) }
+}

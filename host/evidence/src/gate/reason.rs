@@ -1,0 +1,228 @@
+//! Why evidence is not sufficient, and what a reviewer should know besides. Each has a code, which programs rely on, and
+//! docs/promotion.md says of each what it means and what to do.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::cassette::Provenance;
+use crate::record::Sut;
+use crate::verify::{RecordSignature, State};
+use eval_model::ids::{CaseId, Digest, Tier};
+use eval_model::report::{PromotionMetric, Selection};
+use eval_model::text::Words;
+
+/// One condition that does not hold.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reason {
+    NotTheNextTier { current: Tier, target: Tier },
+    NoThreshold { target: Tier },
+    BelowThreshold { metric: PromotionMetric, value: f64, threshold: f64 },
+    TooFewPassed { passed: u64, needed: u64 },
+    BlockSeverity { modes: BTreeSet<String> },
+    OtherRubric { recorded: Digest, now: Digest },
+    OtherLimits,
+    OtherCases { changed: BTreeSet<CaseId> },
+    NotEveryCase { missing: BTreeSet<CaseId> },
+    CasesSelected { selection: Selection },
+    SolvedExamples,
+    ProvenanceUnknown { claimed: Option<Provenance> },
+    StaleCassettes { cases: BTreeSet<CaseId> },
+    SeveralSystems { suts: BTreeSet<Sut> },
+    NoSystem,
+    Aborted,
+    LoadErrors { count: u64 },
+    BenchNotInGit,
+    BenchDirty,
+    BenchWasNotInGit,
+    BenchWasDirty,
+    Replay { state: State, findings: Vec<String> },
+    CannotBeReplayed { cases: BTreeSet<CaseId> },
+    Unsigned { signature: RecordSignature },
+    ProvenanceUnsigned,
+}
+
+impl Reason {
+    /// The name by which programs know the reason.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotTheNextTier { .. } => "not_the_next_tier",
+            Self::NoThreshold { .. } => "no_threshold",
+            Self::BelowThreshold { .. } => "below_threshold",
+            Self::TooFewPassed { .. } => "too_few_passed",
+            Self::BlockSeverity { .. } => "block_severity_failure_modes",
+            Self::OtherRubric { .. } => "other_rubric",
+            Self::OtherLimits => "other_limits",
+            Self::OtherCases { .. } => "other_cases",
+            Self::NotEveryCase { .. } => "not_every_case",
+            Self::CasesSelected { .. } => "cases_selected",
+            Self::SolvedExamples => "solved_examples",
+            Self::ProvenanceUnknown { .. } => "provenance_unknown",
+            Self::StaleCassettes { .. } => "stale_cassettes",
+            Self::SeveralSystems { .. } => "several_systems_under_test",
+            Self::NoSystem => "no_system_under_test",
+            Self::Aborted => "aborted",
+            Self::LoadErrors { .. } => "load_errors",
+            Self::BenchNotInGit => "bench_not_in_git",
+            Self::BenchDirty => "bench_dirty",
+            Self::BenchWasNotInGit => "bench_was_not_in_git",
+            Self::BenchWasDirty => "bench_was_dirty",
+            Self::Replay { state: State::Tampered, .. } => "replay_differs",
+            Self::Replay { .. } => "replay_impossible",
+            Self::CannotBeReplayed { .. } => "cannot_be_replayed",
+            Self::Unsigned { .. } => "unsigned",
+            Self::ProvenanceUnsigned => "provenance_unsigned",
+        }
+    }
+
+    /// Whether it says that the evidence itself does not hold, rather than that it is not enough.
+    pub const fn is_broken_evidence(&self) -> bool {
+        matches!(self, Self::Replay { .. })
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotTheNextTier { current, target } => match current.next() {
+                Some(next) => write!(f, "{target} is not the tier right above {current}, which is {next}"),
+                None => write!(f, "{current} is the highest tier there is, and {target} is not above it"),
+            },
+            Self::NoThreshold { target } => write!(f, "registration.toml sets no threshold for {target}"),
+            Self::BelowThreshold { metric, value, threshold } => {
+                write!(f, "{} is {value}, below the threshold of {threshold}", metric.name())
+            }
+            Self::TooFewPassed { passed, needed } => write!(f, "{passed} cases passed, and {needed} are needed"),
+            Self::BlockSeverity { modes } => write!(f, "failure modes of block severity occurred: {}", list(modes)),
+            Self::OtherRubric { recorded, now } => {
+                write!(f, "the scores are of the rubric `{recorded}`, and the bench has `{now}` now: run it again")
+            }
+            Self::OtherLimits => f.write_str("the rubric ran under other limits than the registration sets now: run it again"),
+            Self::OtherCases { changed } => {
+                write!(f, "cases were changed or removed since they were run, or do not load now: {}", list(changed))
+            }
+            Self::NotEveryCase { missing } => write!(f, "cases of the bench were not run: {}", list(missing)),
+            Self::CasesSelected { selection } => {
+                write!(f, "{} of the bench's {} cases were selected", selection.selected, selection.cases_in_bench)
+            }
+            Self::SolvedExamples => f.write_str("outputs are solved examples: an answer key, not evidence"),
+            Self::ProvenanceUnknown { claimed } => provenance_unknown(f, claimed.as_ref()),
+            Self::StaleCassettes { cases } => {
+                write!(f, "answers were recorded for other input than the case has: {}", list(cases))
+            }
+            Self::SeveralSystems { suts } => {
+                let names: Vec<_> =
+                    suts.iter().map(|sut| format!("{} {}", Words(&sut.name), Words(&sut.version))).collect();
+                write!(f, "outputs are of several systems under test: {}", list(&names))
+            }
+            Self::NoSystem => f.write_str("no output is of a system under test"),
+            Self::Aborted => f.write_str("the run was aborted"),
+            Self::LoadErrors { count } => write!(f, "{count} cases did not load"),
+            Self::BenchNotInGit => f.write_str(
+                "the bench is in no git repository (or git is not installed), so nobody can tell which version of it this is",
+            ),
+            Self::BenchDirty => f.write_str("the bench's files differ from the commit that it is at: commit or restore them"),
+            Self::BenchWasNotInGit => f.write_str("the bench was in no git repository when it was run"),
+            Self::BenchWasDirty => f.write_str(
+                "the bench's files differed from its commit when it was run: run it again on a clean checkout",
+            ),
+            Self::Replay { state, findings } => {
+                write!(f, "the scores are not what the record says ({state}): {}", findings.join("; "))
+            }
+            Self::CannotBeReplayed { cases } => write!(
+                f,
+                "cases ended in a fault of which nothing can be replayed, and no trusted key signed the live record, so nobody can \
+                 tell what happened: {}; sign live runs with --key",
+                list(cases)
+            ),
+            Self::Unsigned { signature: RecordSignature::None } => {
+                f.write_str("registration.toml demands signed records, and this one is not signed: run with --key")
+            }
+            Self::Unsigned { .. } => f.write_str(
+                "registration.toml demands signed records, and no key that is trusted here signed this one: see --trusted-keys",
+            ),
+            Self::ProvenanceUnsigned => f.write_str(
+                "registration.toml demands signed records, and the live record that the answers are from is not signed by a key \
+                 that is trusted here",
+            ),
+        }
+    }
+}
+
+fn provenance_unknown(f: &mut fmt::Formatter<'_>, claimed: Option<&Provenance>) -> fmt::Result {
+    f.write_str("no live record of this chain has exactly these answers")?;
+    match claimed {
+        Some(Provenance { store_id, started_marker, .. }) => write!(
+            f,
+            "; their cassettes say that they are of the store `{store_id}`, of the run announced by `{started_marker}`: hand over \
+             that record with `--provenance <bundle>`"
+        ),
+        None => f.write_str(", and their cassettes name none: run live, or replay what `run --live --record` wrote"),
+    }
+}
+
+/// What a reviewer should know although it refuses nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    RegistrationChanged,
+    EarlierLiveRuns { count: u64 },
+    LaterLiveRuns { count: u64 },
+    UnfinishedRuns { count: u64 },
+    UnfinishedUnknown,
+    Unconfined,
+    Unsigned,
+    NotAnchored,
+    OtherFuel { cases: u64 },
+    Warnings { count: u64 },
+}
+
+impl Remark {
+    /// The name by which programs know the remark.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::RegistrationChanged => "registration_changed",
+            Self::EarlierLiveRuns { .. } => "earlier_live_runs",
+            Self::LaterLiveRuns { .. } => "later_live_runs",
+            Self::UnfinishedRuns { .. } => "unfinished_runs",
+            Self::UnfinishedUnknown => "unfinished_runs_unknown",
+            Self::Unconfined => "unconfined",
+            Self::Unsigned => "not_signed",
+            Self::NotAnchored => "not_anchored",
+            Self::OtherFuel { .. } => "other_fuel",
+            Self::Warnings { .. } => "warnings",
+        }
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RegistrationChanged => f.write_str(
+                "registration.toml is not the one of the run; thresholds and block severities are those of today",
+            ),
+            Self::EarlierLiveRuns { count } => write!(f, "live runs that were recorded before: {count}"),
+            Self::LaterLiveRuns { count } => write!(f, "live runs that were recorded since: {count}"),
+            Self::UnfinishedRuns { count } => write!(f, "live runs that were started and never recorded: {count}"),
+            Self::UnfinishedUnknown => {
+                f.write_str("nobody can tell from a bundle how many live runs were started and never recorded")
+            }
+            Self::Unconfined => {
+                f.write_str("the agent was not confined: it could read whatever its user can, the bench's answers too")
+            }
+            Self::Unsigned => {
+                f.write_str("no key that is trusted here signed the record: nobody vouches for who ran it")
+            }
+            Self::NotAnchored => f.write_str("none of the checkpoints has this record: it was added after them"),
+            Self::OtherFuel { cases } => write!(
+                f,
+                "cases that used other fuel or memory, under another version of the engine than they were recorded with: {cases}"
+            ),
+            Self::Warnings { count } => {
+                write!(f, "warnings in the record's report: {count}; `eval-host show` prints them")
+            }
+        }
+    }
+}
+
+fn list(items: impl IntoIterator<Item = impl fmt::Display>) -> String {
+    items.into_iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ")
+}

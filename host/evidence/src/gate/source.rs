@@ -1,0 +1,103 @@
+//! Where the answers of a record come from, as far as anybody can show it.
+//!
+//! A recorded answer is evidence only if one live record has exactly that answer for that case: the same output, or the same fault,
+//! at the same cost, of the same system under test. One record for all of them: answers picked from several runs are the best of
+//! many. What a cassette says of its own origin is a hint where to look and proves nothing.
+
+use super::evidence::Body;
+use crate::cassette::Provenance;
+use crate::chain::{Link, StoreId};
+use crate::record::{Mode, OutputKind, RecordedRun, RecordedScore, Sut};
+use crate::verify::ObjectFacts;
+use eval_model::ids::{CaseId, RecordHash};
+use eval_model::report::CaseResult;
+
+/// Where the answers of a record come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerSource {
+    /// From a system under test, in this very run.
+    Live,
+    /// From the run of this live record.
+    Recorded(ProvenRun),
+    /// From cassettes that no live record at hand bears out. `claimed` is what the first of them says of its origin.
+    Unknown { claimed: Option<Provenance> },
+    /// Some are from a curator.
+    SolvedExamples,
+}
+
+/// A live record that has the answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProvenRun {
+    pub store_id: StoreId,
+    pub seq: u64,
+    pub hash: RecordHash,
+    /// Whether a trusted key signed it.
+    pub is_signed: bool,
+}
+
+impl AnswerSource {
+    /// `bodies` are where live records may be: the evidence itself, and what was handed over besides.
+    pub(super) fn of(record: &RecordedRun, facts: &mut ObjectFacts<'_>, bodies: &[Body<'_>]) -> Self {
+        if record.mode == Mode::Live {
+            return Self::Live;
+        }
+        if record.output_kinds.contains(&OutputKind::SolvedExample) {
+            return Self::SolvedExamples;
+        }
+        match bodies.iter().find_map(|body| proven_run(record, body)) {
+            Some(run) => Self::Recorded(run),
+            None => Self::Unknown { claimed: claimed(record, facts) },
+        }
+    }
+}
+
+fn claimed(record: &RecordedRun, facts: &mut ObjectFacts<'_>) -> Option<Provenance> {
+    let cassettes = record.cassette_digest_set.values().copied().flatten();
+    cassettes.into_iter().find_map(|digest| facts.cassette(digest)?.provenance)
+}
+
+/// The newest live record of a body of evidence that has every answer of a record.
+fn proven_run(record: &RecordedRun, body: &Body<'_>) -> Option<ProvenRun> {
+    let live = |link: &&Link| {
+        link.position.task_class == record.task_class && body.verification.run(link).is_some_and(|run| run.is_live)
+    };
+    let mut links = body.verification.links.values().rev().filter(live);
+    let link = links.find(|link| body.evidence.verified_record(link).is_some_and(|live| has_answers(&live, record)))?;
+    Some(ProvenRun {
+        store_id: link.position.store_id,
+        seq: link.position.seq,
+        hash: link.hash,
+        is_signed: body.verification.signature(link).is_trusted(),
+    })
+}
+
+/// Whether a live record has the answers of another.
+fn has_answers(live: &RecordedRun, record: &RecordedRun) -> bool {
+    let name = |sut: &Sut| (sut.name.clone(), sut.version.clone());
+    let is_same_sut = record.suts.iter().map(name).eq(live.suts.iter().map(name));
+    let output = |record: &RecordedRun, case: &CaseResult<RecordedScore>| {
+        record.output_digest_set.get(&case.case_id).copied().flatten()
+    };
+    // The cases of a record are sorted by their ids.
+    let answered = |id: &CaseId| live.report.cases.binary_search_by(|other| other.case_id.cmp(id)).ok();
+    let is_same = |case: &CaseResult<RecordedScore>| {
+        answered(&case.case_id).map(|index| &live.report.cases[index]).is_some_and(|other| {
+            let same_output = output(live, other) == output(record, case);
+            same_output && same_meter(other, case) && (output(record, case).is_some() || same_fault(other, case))
+        })
+    };
+    is_same_sut && record.report.cases.iter().all(is_same)
+}
+
+fn same_meter(one: &CaseResult<RecordedScore>, other: &CaseResult<RecordedScore>) -> bool {
+    let meter = |case: &CaseResult<RecordedScore>| {
+        let score = case.score.fields();
+        (score.cost_usd.to_bits(), score.duration_seconds.to_bits())
+    };
+    meter(one) == meter(other)
+}
+
+/// Without an output, the answer is the fault.
+fn same_fault(one: &CaseResult<RecordedScore>, other: &CaseResult<RecordedScore>) -> bool {
+    one.outcome == other.outcome && one.score.fields().failure_modes == other.score.fields().failure_modes
+}
