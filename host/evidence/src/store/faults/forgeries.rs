@@ -423,8 +423,7 @@ const FIGURES: &[Forgery] = forgeries![
     Figure "another predecessor": |record| record["prev_hash"] = json!("1".repeat(64)),
 ];
 
-/// Rules of the parts of version 1 that are not written yet: see `DRAFT_FORMAT` in the verifier.
-const LATER: &[Forgery] = forgeries![
+const SOURCES: &[Forgery] = forgeries![
     Cassette "no word of the bench's files": |record| drop(record.as_object_mut().map(|map| map.remove("bench_dirty"))),
     Cassette "a commit, and no word of the bench's files": |record| record["bench_dirty"] = Value::Null,
     Cassette "a bench's files without a commit": |record| {
@@ -470,14 +469,6 @@ const LATER: &[Forgery] = forgeries![
         replace_record(path, &format!("{other}\n"));
         Some(())
     },
-    Files "a marker with another number": |scene| replace_marker(scene, |marker| marker["seq"] = json!(9)),
-    Files "a marker with another predecessor": |scene| replace_marker(scene, |marker| marker["prev"] = json!("1".repeat(64))),
-    Files "a fork among the markers": |scene| {
-        let path = a_marker(scene)?;
-        let mut value: Value = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
-        value["cases"] = json!(40);
-        write_marker(&path, &value)
-    },
     Files "a signature of a record that is not there": |scene| {
         fs::write(scene.path.join("runs/20261116T093000.120Z-ba7816bf.note"), "x").ok()
     },
@@ -487,8 +478,20 @@ const LATER: &[Forgery] = forgeries![
     },
 ];
 
+/// Rules of what is not written yet: see `DRAFT_FORMAT` in the verifier.
+const LATER: &[Forgery] = forgeries![
+    Files "a marker with another number": |scene| replace_marker(scene, |marker| marker["seq"] = json!(9)),
+    Files "a marker with another predecessor": |scene| replace_marker(scene, |marker| marker["prev"] = json!("1".repeat(64))),
+    Files "a fork among the markers": |scene| {
+        let path = a_marker(scene)?;
+        let mut value: Value = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+        value["cases"] = json!(40);
+        write_marker(&path, &value)
+    },
+];
+
 /// Every kind, as far as the format has its rule.
 pub(super) fn all(is_draft: bool) -> Vec<Forgery> {
     let later = if is_draft { &[] } else { LATER };
-    [FILES, TEXTS, CASES, FIGURES, later].concat()
+    [FILES, TEXTS, CASES, FIGURES, SOURCES, later].concat()
 }

@@ -96,7 +96,7 @@ impl Scene {
 
     fn next(&mut self, name: &str) -> (Run, Position) {
         self.label += 1;
-        let run = Run::new(self.label);
+        let run = Run::of(name, self.label);
         for bytes in run.objects() {
             fs::write(self.path.join("objects").join(Digest::of(bytes).to_string()), bytes).expect("written");
         }
