@@ -7,6 +7,7 @@ mod last_seen;
 mod no_room;
 mod parts;
 mod promotion;
+mod verifier;
 
 use std::path::PathBuf;
 
