@@ -29,7 +29,7 @@ fn python() -> PathBuf {
 fn theirs(workbench: &Workbench, arguments: &[&str]) -> Vec<Value> {
     let verifier = project_root().join("docs/verifier/verify.py");
     let mut command = Command::new(python());
-    let output = command.arg(verifier).arg("--json").args(arguments).current_dir(workbench.path()).output();
+    let output = command.arg("-B").arg(verifier).arg("--json").args(arguments).current_dir(workbench.path()).output();
     let output = output.expect("the verifier runs");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "it complains of nothing");
     let stdout = String::from_utf8(output.stdout).expect("UTF-8");
@@ -50,7 +50,7 @@ fn ours(workbench: &Workbench, arguments: &[&str]) -> (String, String) {
 const BLOCK: usize = 512;
 
 /// The files in a bundle.
-fn entries(tar: &[u8]) -> Vec<(String, Vec<u8>)> {
+fn entries(tar: &[u8]) -> Entries {
     let (mut entries, mut rest) = (Vec::new(), tar);
     while rest.len() > 2 * BLOCK {
         let text = |range: std::ops::Range<usize>| String::from_utf8(rest[range].to_vec()).expect("text");
@@ -83,7 +83,11 @@ fn bundle(entries: &[(String, Vec<u8>)]) -> Vec<u8> {
     tar
 }
 
+/// The files of a bundle, in order.
 type Entries = Vec<(String, Vec<u8>)>;
+
+/// Something that is done to a bundle, and what it is called.
+type Change<T> = (&'static str, fn(&mut T));
 
 /// The first file whose name begins so.
 fn file<'a>(entries: &'a mut Entries, name: &str) -> &'a mut (String, Vec<u8>) {
@@ -104,7 +108,7 @@ fn add_object(entries: &mut Entries, content: &[u8]) {
 }
 
 /// What can be done to the files of a bundle, each with its header made right again.
-const FORGERIES: [(&str, fn(&mut Entries)); 16] = [
+const FORGERIES: [Change<Entries>; 16] = [
     ("nothing", |_| {}),
     ("an object that nobody names", |entries| add_object(entries, b"a stowaway")),
     ("an edited object", |entries| file(entries, "objects/").1.push(b'x')),
@@ -124,7 +128,7 @@ const FORGERIES: [(&str, fn(&mut Entries)); 16] = [
 ];
 
 /// What can be done to the bytes of a bundle.
-const DAMAGES: [(&str, fn(&mut Vec<u8>)); 5] = [
+const DAMAGES: [Change<Vec<u8>>; 5] = [
     ("cut", |tar| tar.truncate(tar.len() - BLOCK)),
     ("cut in the middle", |tar| tar.truncate(tar.len() / 2)),
     ("longer", |tar| tar.extend([0; BLOCK])),
@@ -192,4 +196,42 @@ fn two_implementations_agree_on_what_is_unpacked_from_a_bundle() {
         assert_eq!(line["state"], state.as_str(), "{what}: {stderr}{line}");
         assert_eq!(state == "OK", what == "nothing", "{what}: {stderr}");
     }
+}
+
+/// A key that is trusted.
+fn make_key(workbench: &Workbench) {
+    let key = workbench.eval(["keygen", "--name=ci.example.org/eval-host", "--key=secret"]).run().expect_code(0);
+    let verifier = key.line("key")["verifier"].as_str().expect("a key").to_owned();
+    fs::create_dir_all(workbench.path().join("audit/anchors")).expect("made");
+    fs::write(workbench.path().join("audit/anchors/keys"), format!("# trusted\n{verifier}\n")).expect("written");
+}
+
+const STORE: &str = ".codegenie/eval";
+const KEYS: &str = "audit/anchors/keys";
+
+/// Asserts that both give the store this state.
+#[track_caller]
+fn both_say(workbench: &Workbench, expected: &str, checkpoint: &str) -> Value {
+    let (state, stderr) = ours(workbench, &["--against", checkpoint, "--trusted-keys", KEYS]);
+    let line = theirs(workbench, &[STORE, "--against", checkpoint, "--keys", KEYS]).remove(0);
+    assert_eq!((state.as_str(), line["state"].as_str()), (expected, Some(expected)), "{stderr}{line}");
+    line
+}
+
+#[test]
+fn two_implementations_agree_on_what_a_checkpoint_says_of_a_store() {
+    let workbench = workbench();
+    make_key(&workbench);
+    run(&workbench, "00*");
+    let second = run(&workbench, "001*");
+    let anchored = workbench.eval(["anchor", "--key=secret"]).run().expect_code(0).line("checkpoint");
+    let checkpoint = anchored["path"].as_str().expect("a path").to_owned();
+    both_say(&workbench, "OK", &checkpoint);
+    let third = run(&workbench, "001*");
+    both_say(&workbench, "OK", &checkpoint);
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("what was seen is forgotten");
+    fs::remove_file(third).expect("removed");
+    both_say(&workbench, "OK", &checkpoint);
+    fs::remove_file(second).expect("removed");
+    both_say(&workbench, "TAMPERED", &checkpoint);
 }

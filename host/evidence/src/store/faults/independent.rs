@@ -54,7 +54,8 @@ fn python() -> &'static Path {
 /// What the other implementation says: the state of each path, and the whole line.
 fn theirs(arguments: &[&str], paths: &[PathBuf]) -> BTreeMap<PathBuf, (String, String)> {
     let verifier = project().join("docs/verifier/verify.py");
-    let output = Command::new(python()).arg(verifier).arg("--json").args(arguments).arg("--").args(paths).output();
+    let output =
+        Command::new(python()).arg("-B").arg(verifier).arg("--json").args(arguments).arg("--").args(paths).output();
     let output = output.expect("the verifier runs");
     let stdout = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "it complains of nothing");
