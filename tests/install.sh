@@ -18,8 +18,8 @@ if ! command -v cargo-component >/dev/null && ! [ -x target/tools/bin/cargo-comp
   CARGO_PROFILE_DEV_DEBUG=0 cargo install cargo-component --version 0.21.1 --locked --debug --root target/tools
 fi
 
-# The crash tests watch and break the system calls of a writer, checkpoints are checked by another implementation, JUnit files
-# are read by another parser, and one test wants a single CPU.
+# The crash tests watch and break the system calls of a writer, checkpoints and stores are checked by another implementation,
+# JUnit files are read by another parser, and one test wants a single CPU.
 missing=()
 need() { command -v "$1" >/dev/null || missing+=("$2"); }
 need strace strace

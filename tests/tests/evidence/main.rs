@@ -10,6 +10,7 @@ mod no_room;
 mod parts;
 mod promotion;
 mod signatures;
+mod verifier;
 
 use std::path::PathBuf;
 

@@ -3,7 +3,10 @@
 
 mod crash;
 mod crowd;
+mod forgeries;
+mod histories;
 mod hostile;
+mod independent;
 mod injected;
 mod model;
 mod tamper;

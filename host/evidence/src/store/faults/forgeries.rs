@@ -1,0 +1,496 @@
+//! What a forger does who knows the format: each kind breaks one rule of `docs/record-format.md`, with every name, hash and figure
+//! that does not belong to the rule made right again.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::histories::{Scene, add_record, replace_record};
+use eval_model::ids::{CaseId, Digest};
+use eval_model::outcome::OutcomeClass;
+use eval_model::report::{block_severity_modes, exact_mean, lower_bound_95, run_id};
+
+/// One kind of forgery.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Forgery {
+    pub(super) name: &'static str,
+    how: How,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum How {
+    /// Something is done to files; whether there were any.
+    Files(fn(&Scene) -> Option<()>),
+    /// One text in a record is another one.
+    Text(&'static str, &'static str),
+    /// Something in a record of cassettes cannot be. Every figure is made to follow from it.
+    Cassette(fn(&mut Value)),
+    /// The same in a live one.
+    Live(fn(&mut Value)),
+    /// A figure of a record of cassettes does not follow.
+    Figure(fn(&mut Value)),
+    LiveFigure(fn(&mut Value)),
+}
+
+impl Forgery {
+    /// Gives whether there was anything to forge.
+    pub(super) fn apply(&self, scene: &Scene) -> bool {
+        match self.how {
+            How::Files(forge) => forge(scene),
+            How::Text(from, to) => replace_text(scene, from, to),
+            How::Cassette(forge) => change(scene, "cassette", forge, follow),
+            How::Live(forge) => change(scene, "live", forge, follow),
+            How::Figure(forge) => change(scene, "cassette", follow, forge),
+            How::LiveFigure(forge) => change(scene, "live", follow, forge),
+        }
+        .is_some()
+    }
+}
+
+fn replace_text(scene: &Scene, from: &str, to: &str) -> Option<()> {
+    let (path, _) = scene.record("cassette")?;
+    let text = fs::read_to_string(&path).expect("text");
+    text.contains(from).then(|| replace_record(&path, &text.replacen(from, to, 1)))
+}
+
+fn change(scene: &Scene, mode: &str, first: fn(&mut Value), then: fn(&mut Value)) -> Option<()> {
+    let (path, mut value) = scene.record(mode)?;
+    first(&mut value);
+    then(&mut value);
+    replace_record(&path, &format!("{value}\n"));
+    Some(())
+}
+
+/// Makes every figure follow from the cases.
+fn follow(record: &mut Value) {
+    let cases = record["report"]["cases"].as_array().expect("cases").clone();
+    let outcome =
+        |case: &Value| -> OutcomeClass { serde_json::from_value(case["outcome"].clone()).expect("an outcome") };
+    let modes = |case: &Value| -> Vec<String> { strings(&case["score"]["failure_modes"]) };
+    let block = strings(&record["block_modes"]).into_iter().collect();
+    let attempted: Vec<_> = cases.iter().filter(|case| outcome(case) != OutcomeClass::Skipped).collect();
+    let scores = attempted.iter().map(|case| case["score"]["score"].as_f64().expect("a score").clamp(0.0, 1.0));
+    let mean = exact_mean(scores).unwrap_or(0.0);
+    let blocking: std::collections::BTreeSet<_> =
+        cases.iter().flat_map(|case| block_severity_modes(outcome(case), &modes(case), &block)).collect();
+    let cost = cases.iter().map(|case| case["score"]["cost_usd"].as_f64().expect("a cost")).sum::<f64>() + 0.0;
+    let is_live = record["mode"] == "live";
+    let report = &mut record["report"];
+    for class in OutcomeClass::ALL {
+        report["outcomes"][class.as_str()] = json!(cases.iter().filter(|case| outcome(case) == class).count());
+    }
+    report["attempted"] = json!(attempted.len());
+    report["skipped"] = json!(cases.len() - attempted.len());
+    report["aborted"] = json!(cases.len() != attempted.len());
+    report["passed_count"] = json!(attempted.iter().filter(|case| case["score"]["passed"] == true).count());
+    report["mean_score"] = json!(mean);
+    report["lower_bound_95"] = json!(lower_bound_95(mean, attempted.len() as u64));
+    report["block_severity_failure_modes"] = json!(blocking);
+    report["total_cost_usd"] = json!(if is_live { cost } else { 0.0 });
+    report["recorded_cost_usd"] = json!(if is_live { 0.0 } else { cost });
+    let ids: Vec<CaseId> =
+        cases.iter().map(|case| serde_json::from_value(case["case_id"].clone()).expect("an id")).collect();
+    let texts = cases.iter().map(|case| case["score"].to_string());
+    let task_class = serde_json::from_value(record["task_class"].clone()).expect("a task class");
+    record["run_id"] = json!(run_id(&task_class, ids.iter().zip(texts)));
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    list.as_array().expect("a list").iter().map(|text| text.as_str().expect("a text").to_owned()).collect()
+}
+
+fn first(record: &mut Value) -> &mut Value {
+    &mut record["report"]["cases"][0]
+}
+
+fn score(record: &mut Value) -> &mut Value {
+    &mut first(record)["score"]
+}
+
+/// Makes the first case end in a fault, in every part of the record.
+fn fault(record: &mut Value, outcome: &str, mode: &str) {
+    let case = first(record);
+    case["outcome"] = json!(outcome);
+    case["score"]["passed"] = json!(false);
+    case["score"]["score"] = json!(0.0);
+    case["score"]["breakdown"] = json!({});
+    case["score"]["failure_modes"] = json!([mode]);
+}
+
+/// Takes the output of the first case away, and all that only comes of one.
+fn lose_output(record: &mut Value) {
+    for trace in ["fuel_used", "peak_memory_bytes", "logs_digest"] {
+        first(record)[trace] = Value::Null;
+    }
+    record["output_digest_set"]["001-first"] = Value::Null;
+}
+
+fn next_up(figure: &mut Value) {
+    *figure = json!(figure.as_f64().expect("a figure").next_up());
+}
+
+fn any_record(scene: &Scene) -> Option<PathBuf> {
+    let mut records = scene.records();
+    let index = records.len().checked_sub(1)?;
+    Some(records.swap_remove(index - scene.choice % records.len()).0)
+}
+
+fn rewrite(path: &PathBuf, change: impl FnOnce(Vec<u8>) -> Vec<u8>) {
+    let bytes = fs::read(path).expect("readable");
+    fs::write(path, change(bytes)).expect("written");
+}
+
+/// The first two records of some class that has more.
+fn first_of_a_class(scene: &Scene) -> Option<[PathBuf; 2]> {
+    let records = scene.records();
+    let pair = records.windows(2).find(|pair| pair[0].1["task_class"] == pair[1].1["task_class"])?;
+    Some([pair[0].0.clone(), pair[1].0.clone()])
+}
+
+fn an_object(scene: &Scene) -> Option<PathBuf> {
+    let (_, record) = scene.record("cassette")?;
+    let path = scene.path.join("objects").join(record["output_digest_set"]["001-first"].as_str()?);
+    path.is_file().then_some(path)
+}
+
+/// The marker that the chosen live record names.
+fn a_marker(scene: &Scene) -> Option<PathBuf> {
+    let (_, record) = scene.record("live")?;
+    let digits = record["started_marker"].as_str()?.get(..8)?.to_owned();
+    scene.files("started").into_iter().find(|path| path.to_string_lossy().ends_with(&format!("-{digits}.json")))
+}
+
+/// Writes other bytes in place of a marker, under the name that these bytes have.
+fn replace_marker(scene: &Scene, change: fn(&mut Value)) -> Option<()> {
+    let path = a_marker(scene)?;
+    let mut value: Value = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+    change(&mut value);
+    fs::remove_file(&path).expect("removed");
+    write_marker(&path, &value)
+}
+
+fn write_marker(beside: &std::path::Path, value: &Value) -> Option<()> {
+    let text = format!("{value}\n");
+    let time = beside.file_name()?.to_str()?.split_once('-')?.0.to_owned();
+    let digits = Digest::of(text.as_bytes()).to_string();
+    fs::write(beside.with_file_name(format!("{time}-{}.json", &digits[..8])), text).ok()
+}
+
+macro_rules! forgeries {
+    ($($kind:ident $name:literal: $how:expr),* $(,)?) => { &[$(Forgery { name: $name, how: How::$kind($how) }),*] };
+    ($($name:literal: $from:expr => $to:expr),* $(,)?) => { &[$(Forgery { name: $name, how: How::Text($from, $to) }),*] };
+}
+
+const FILES: &[Forgery] = forgeries![
+    Files "edited in place": |scene| {
+        any_record(scene).map(|path| rewrite(&path, |bytes| [&bytes[..bytes.len() - 2], b" }\n"].concat()))
+    },
+    Files "renamed": |scene| {
+        let path = any_record(scene)?;
+        fs::rename(&path, path.with_file_name("20261116T093000.120Z-ba7816bf.json")).ok()
+    },
+    Files "cut": |scene| any_record(scene).map(|path| rewrite(&path, |bytes| bytes[..bytes.len() - 1].to_vec())),
+    Files "emptied": |scene| any_record(scene).map(|path| rewrite(&path, |_| Vec::new())),
+    Files "not UTF-8": |scene| any_record(scene).map(|path| rewrite(&path, |bytes| [&bytes[..40], b"\xff"].concat())),
+    Files "copied under another name": |scene| {
+        fs::copy(any_record(scene)?, scene.path.join("runs/20261116T093000.120Z-ba7816bf.json")).ok().map(drop)
+    },
+    Files "the first record removed": |scene| fs::remove_file(&first_of_a_class(scene)?[0]).ok(),
+    Files "two records swapped": |scene| {
+        let [one, two] = first_of_a_class(scene)?;
+        let bytes = fs::read(&one).ok()?;
+        fs::copy(&two, &one).ok()?;
+        fs::write(&two, bytes).ok()
+    },
+    Files "a fork": |scene| {
+        let path = any_record(scene)?;
+        let text = fs::read_to_string(&path).ok()?;
+        let other = text.replacen("\"warnings\":[]", "\"warnings\":[\"another\"]", 1);
+        (other != text).then(|| add_record(&path, &other))
+    },
+    Files "a stray file": |scene| fs::write(scene.path.join("runs/notes.txt"), "x").ok(),
+    Files "what an editor left": |scene| {
+        let path = any_record(scene)?;
+        fs::copy(&path, format!("{}~", path.display())).ok().map(drop)
+    },
+    Files "a record that is a link": |scene| {
+        let path = any_record(scene)?;
+        fs::rename(&path, scene.path.join("elsewhere")).ok()?;
+        symlink("../elsewhere", &path).ok()
+    },
+    Files "a record that is a folder": |scene| {
+        let path = any_record(scene)?;
+        fs::remove_file(&path).ok()?;
+        fs::create_dir(&path).ok()
+    },
+    Files "a broken draft": |scene| fs::write(scene.path.join("runs/.tmp-x"), "x").ok(),
+    Files "an identity spelled otherwise": |scene| {
+        let path = scene.path.join("store.json");
+        let text = fs::read_to_string(&path).ok()?;
+        fs::write(&path, text.replace(':', ": ")).ok()
+    },
+    Files "another identity": |scene| {
+        scene.records().first()?;
+        fs::write(scene.path.join("store.json"), format!("{{\"schema_version\":1,\"store_id\":\"{}\"}}\n", "5".repeat(32))).ok()
+    },
+    Files "no identity": |scene| fs::remove_file(scene.path.join("store.json")).ok(),
+    Files "an identity that is a link": |scene| {
+        fs::rename(scene.path.join("store.json"), scene.path.join("identity")).ok()?;
+        symlink("identity", scene.path.join("store.json")).ok()
+    },
+    Files "a newer identity": |scene| {
+        fs::write(scene.path.join("store.json"), "{\"schema_version\":2,\"region\":\"north\"}\n").ok()
+    },
+    Files "no objects at all": |scene| fs::remove_dir_all(scene.path.join("objects")).ok(),
+    Files "an edited object": |scene| fs::write(an_object(scene)?, "x").ok(),
+    Files "a missing object": |scene| fs::remove_file(an_object(scene)?).ok(),
+    Files "an object that is a link": |scene| {
+        let path = an_object(scene)?;
+        fs::rename(&path, scene.path.join("elsewhere.object")).ok()?;
+        symlink("../elsewhere.object", &path).ok()
+    },
+    Files "an object that is a folder": |scene| {
+        let path = an_object(scene)?;
+        fs::remove_file(&path).ok()?;
+        fs::create_dir(&path).ok()
+    },
+    Files "a marker edited in place": |scene| a_marker(scene).map(|path| rewrite(&path, |bytes| [&bytes[..], b" "].concat())),
+    Files "a marker removed": |scene| fs::remove_file(a_marker(scene)?).ok(),
+    Files "a marker renamed": |scene| {
+        let path = a_marker(scene)?;
+        fs::rename(&path, path.with_file_name("20261116T093000.120Z-ba7816bf.json")).ok()
+    },
+    Files "a marker that is a link": |scene| {
+        let path = a_marker(scene)?;
+        fs::rename(&path, scene.path.join("elsewhere.marker")).ok()?;
+        symlink("../elsewhere.marker", &path).ok()
+    },
+    Files "a marker of another store": |scene| replace_marker(scene, |marker| marker["store_id"] = json!("5".repeat(32))),
+    Files "a marker with an unknown key": |scene| replace_marker(scene, |marker| marker["weather"] = json!("fine")),
+    Files "a newer marker": |scene| replace_marker(scene, |marker| marker["schema_version"] = json!(2)),
+    Files "a stray file among the markers": |scene| fs::write(scene.path.join("started/notes.txt"), "x").ok(),
+];
+
+const TEXTS: &[Forgery] = forgeries![
+    "a byte order mark": "{\"" => "\u{feff}{\"",
+    "text behind the end": "}}\n" => "}}\n{}",
+    "a key twice": "\"mode\":\"cassette\"" => "\"mode\":\"cassette\",\"mode\":\"cassette\"",
+    "a key twice, escaped": "\"mode\":\"cassette\"" => "\"mode\":\"cassette\",\"\\u006dode\":\"cassette\"",
+    "a key twice, deep": "\"failure_modes\":[]" => "\"failure_modes\":[],\"failure_modes\":[]",
+    "a name twice in a set": "\"budget_usd_set\":{" => "\"budget_usd_set\":{\"001-first\":null,",
+    "an unknown key": "\"mode\":\"cassette\"" => "\"mode\":\"cassette\",\"weather\":\"fine\"",
+    "an unknown key, deep": "\"cost_is_estimate\"" => "\"grade\":1,\"cost_is_estimate\"",
+    "a key left out that is null": "\"started_marker\":null," => "",
+    "a number that is none": "\"duration_seconds\":1.5" => "\"duration_seconds\":NaN",
+    "a number that is too large": "\"duration_seconds\":1.5" => "\"duration_seconds\":1e400",
+    "a number with a leading zero": "\"duration_seconds\":1.5" => "\"duration_seconds\":01.5",
+    "a count with a fraction": "\"cases_in_bench\":2" => "\"cases_in_bench\":2.0",
+    "a count below zero": "\"cases_in_bench\":2" => "\"cases_in_bench\":-2",
+    "a count that is a text": "\"cases_in_bench\":2" => "\"cases_in_bench\":\"2\"",
+    "a count beyond 64 bits": "\"cases_in_bench\":2" => "\"cases_in_bench\":18446744073709551616",
+    "a flag that is a number": "\"aborted\":false" => "\"aborted\":0",
+    "half a character": "\"agent\"" => "\"\\ud800\"",
+    "the wrong half first": "\"agent\"" => "\"\\udc00\\ud800\"",
+    "a control character": "\"agent\"" => "\"a\u{1}\"",
+    "a bad escape": "\"agent\"" => "\"\\x\"",
+    "a comma too many": "\"warnings\":[]" => "\"warnings\":[,]",
+    "a mode in another case": "\"mode\":\"cassette\"" => "\"mode\":\"Cassette\"",
+    "a time with an offset": "00.000Z\",\"finished_at\"" => "00.000+00:00\",\"finished_at\"",
+    "a time of other precision": "00.000Z\",\"finished_at\"" => "00.00Z\",\"finished_at\"",
+    "a day that there is not": "\"started_at\":\"2026-11-16" => "\"started_at\":\"2026-11-31",
+    "a commit that is too short": "0123456789abcdef01234567\"" => "0123456789abcdef0123456\"",
+    "a hash in upper case": "\"rubric_digest\":\"" => "\"rubric_digest\":\"A",
+    "a limit left out": "\"fuel\":1000000000," => "",
+    "a limit that is null": "\"memory_mib\":256" => "\"memory_mib\":null",
+    "the host's mode as a block mode": "[\"cve_still_present\"]" => "[\"rubric_trap\"]",
+    "another case in a set": "\"001-first\":" => "\"000-none\":",
+    "a case id in upper case": "\"001-first\":" => "\"001-FIRST\":",
+    "a newer minor version": "\"schema_minor\":0" => "\"schema_minor\":7,\"weather\":\"fine\"",
+    "a newer version": "\"schema_version\":1" => "\"schema_version\":2",
+    "a version that never was": "\"schema_version\":1" => "\"schema_version\":0",
+    "two versions": "\"schema_version\":1" => "\"schema_version\":2,\"schema_version\":2",
+];
+
+const CASES: &[Forgery] = forgeries![
+    Cassette "a score without an output": |record| record["output_digest_set"]["001-first"] = Value::Null,
+    Cassette "a score without fuel": |record| first(record)["fuel_used"] = Value::Null,
+    Cassette "a score without memory": |record| first(record)["peak_memory_bytes"] = Value::Null,
+    Cassette "a score above one": |record| score(record)["score"] = json!(1.5),
+    Cassette "a score below zero": |record| score(record)["score"] = json!(-0.5),
+    Cassette "a bad key in a breakdown": |record| score(record)["breakdown"] = json!({"Fixed": 1.0}),
+    Cassette "a banned word in a breakdown": |record| score(record)["breakdown"] = json!({"my_llm_score": 1.0}),
+    Cassette "too many keys in a breakdown": |record| {
+        score(record)["breakdown"] = (0..65).map(|key| (format!("k{key}"), json!(1.0))).collect();
+    },
+    Cassette "a failure mode that is no name": |record| score(record)["failure_modes"] = json!(["bad mode"]),
+    Cassette "the host's failure mode in a verdict": |record| score(record)["failure_modes"] = json!(["timeout"]),
+    Cassette "failure modes not sorted": |record| score(record)["failure_modes"] = json!(["b", "a"]),
+    Cassette "a failure mode twice": |record| score(record)["failure_modes"] = json!(["a", "a"]),
+    Cassette "passed with a block mode": |record| {
+        score(record)["passed"] = json!(true);
+        score(record)["failure_modes"] = json!(["cve_still_present"]);
+    },
+    Cassette "a cost below zero": |record| score(record)["cost_usd"] = json!(-0.25),
+    Cassette "a duration below zero": |record| score(record)["duration_seconds"] = json!(-1.0),
+    Cassette "an estimated cost of a cassette": |record| first(record)["cost_is_estimate"] = json!(true),
+    Cassette "a budget of a cassette": |record| record["budget_usd_set"]["001-first"] = json!(0.5),
+    Cassette "an output without a cassette": |record| record["cassette_digest_set"]["001-first"] = Value::Null,
+    Cassette "a cassette left out for its cost": |record| {
+        fault(record, "skipped", "skipped_cost_cap");
+        lose_output(record);
+    },
+    Cassette "a fault with a score": |record| {
+        fault(record, "rubric_fault", "rubric_timeout");
+        score(record)["score"] = json!(0.5);
+    },
+    Cassette "a fault that passed": |record| {
+        fault(record, "rubric_fault", "rubric_timeout");
+        score(record)["passed"] = json!(true);
+    },
+    Cassette "a fault with a breakdown": |record| {
+        fault(record, "rubric_fault", "rubric_timeout");
+        score(record)["breakdown"] = json!({"fixed": 1.0});
+    },
+    Cassette "two faults": |record| {
+        fault(record, "rubric_fault", "rubric_timeout");
+        score(record)["failure_modes"] = json!(["rubric_timeout", "rubric_trap: exit"]);
+    },
+    Cassette "no fault": |record| {
+        fault(record, "rubric_fault", "rubric_timeout");
+        score(record)["failure_modes"] = json!([]);
+    },
+    Cassette "a fault that the host does not have": |record| fault(record, "rubric_fault", "rubric_slept"),
+    Cassette "a fault of another outcome": |record| fault(record, "sut_fault", "rubric_timeout"),
+    Cassette "a timeout with an output": |record| fault(record, "sut_fault", "timeout"),
+    Cassette "a trap without an output": |record| {
+        fault(record, "rubric_fault", "rubric_trap: exit");
+        lose_output(record);
+    },
+    Cassette "fuel without an output": |record| {
+        fault(record, "sut_fault", "timeout");
+        lose_output(record);
+        first(record)["fuel_used"] = json!(5);
+    },
+    Cassette "logs without an output": |record| {
+        fault(record, "sut_fault", "timeout");
+        let logs = first(record)["logs_digest"].clone();
+        lose_output(record);
+        first(record)["logs_digest"] = logs;
+    },
+    Live "a live case from a cassette": |record| record["cassette_digest_set"]["001-first"] = json!("1".repeat(64)),
+    Live "a live case without a cassette": |record| {
+        fault(record, "harness_fault", "cassette_missing");
+        lose_output(record);
+    },
+    Live "a budget below zero": |record| record["budget_usd_set"]["001-first"] = json!(-0.5),
+    Live "a budget beyond reason": |record| record["budget_usd_set"]["001-first"] = json!(1e300),
+    Live "a live output without a budget": |record| record["budget_usd_set"]["001-first"] = Value::Null,
+    Live "a live run without a marker": |record| record["started_marker"] = Value::Null,
+    Cassette "cassettes with a marker": |record| record["started_marker"] = json!("1".repeat(64)),
+];
+
+const FIGURES: &[Forgery] = forgeries![
+    Figure "another run_id": |record| record["run_id"] = json!("1".repeat(64)),
+    Figure "another count of attempted cases": |record| record["report"]["attempted"] = json!(3),
+    Figure "another count of skipped cases": |record| record["report"]["skipped"] = json!(1),
+    Figure "another count per outcome": |record| record["report"]["outcomes"]["scored"] = json!(9),
+    Figure "no count of an outcome": |record| drop(record["report"]["outcomes"].as_object_mut().map(|map| map.remove("skipped"))),
+    Figure "one more passed": |record| record["report"]["passed_count"] = json!(7),
+    Figure "a mean that is one unit too high": |record| next_up(&mut record["report"]["mean_score"]),
+    Figure "a bound that is one unit too high": |record| next_up(&mut record["report"]["lower_bound_95"]),
+    Figure "cassettes that cost something now": |record| record["report"]["total_cost_usd"] = json!(0.5),
+    Figure "a recorded cost that is one unit too high": |record| next_up(&mut record["report"]["recorded_cost_usd"]),
+    LiveFigure "a live run that cost less than its cases": |record| record["report"]["total_cost_usd"] = json!(0.25),
+    LiveFigure "a live run with a recorded cost": |record| record["report"]["recorded_cost_usd"] = json!(0.5),
+    Figure "aborted": |record| record["report"]["aborted"] = json!(true),
+    Figure "load errors without any": |record| record["report"]["had_load_errors"] = json!(true),
+    Figure "fewer selected than there are": |record| record["report"]["selection"]["selected"] = json!(1),
+    Figure "a bench smaller than its selection": |record| record["report"]["selection"]["cases_in_bench"] = json!(1),
+    Figure "a block mode that did not occur": |record| {
+        record["report"]["block_severity_failure_modes"] = json!(["cve_still_present"]);
+    },
+    Figure "a fault that is hidden": |record| {
+        fault(record, "rubric_fault", "rubric_timeout");
+        follow(record);
+        record["report"]["block_severity_failure_modes"] = json!([]);
+    },
+    Figure "cases in another order": |record| record["report"]["cases"].as_array_mut().expect("cases").reverse(),
+    Figure "another store's record": |record| record["store_id"] = json!("5".repeat(32)),
+    Figure "a number left out": |record| record["seq"] = json!(record["seq"].as_u64().expect("a number") + 1),
+    Figure "the number zero": |record| record["seq"] = json!(0),
+    Figure "another predecessor": |record| record["prev_hash"] = json!("1".repeat(64)),
+];
+
+const SOURCES: &[Forgery] = forgeries![
+    Cassette "no word of the bench's files": |record| drop(record.as_object_mut().map(|map| map.remove("bench_dirty"))),
+    Cassette "a commit, and no word of the bench's files": |record| record["bench_dirty"] = Value::Null,
+    Cassette "a bench's files without a commit": |record| {
+        record["bench_git_commit"] = Value::Null;
+        record["bench_dirty"] = json!(false);
+    },
+    Live "a live run of recorded outputs": |record| record["output_kinds"] = json!(["recorded"]),
+    Live "a live run without outputs": |record| record["output_kinds"] = json!([]),
+    Live "a live run of nobody": |record| record["suts"] = json!([]),
+    Live "a live run without a command": |record| record["suts"][0]["command_digest"] = Value::Null,
+    Cassette "cassettes of somebody else": |record| record["suts"][0]["name"] = json!("another"),
+    Cassette "cassettes of another kind": |record| record["output_kinds"] = json!(["solved_example"]),
+    Cassette "no kinds at all": |record| record["output_kinds"] = json!([]),
+    Cassette "a case with the manifest of another": |record| {
+        record["case_digest_set"]["001-first"] = record["case_digest_set"]["002-second"].clone();
+    },
+    Cassette "a case with the cassette of another": |record| {
+        record["cassette_digest_set"]["001-first"] = record["cassette_digest_set"]["002-second"].clone();
+    },
+    Cassette "something else as a cassette": |record| {
+        record["cassette_digest_set"]["001-first"] = record["rubric_digest"].clone();
+    },
+    Cassette "another cost than the cassette's": |record| score(record)["cost_usd"] = json!(0.5),
+    Cassette "another duration than the cassette's": |record| score(record)["duration_seconds"] = json!(2.5),
+    Cassette "an answer relabelled as a timeout": |record| {
+        fault(record, "sut_fault", "timeout");
+        lose_output(record);
+    },
+    Cassette "a timeout without a cassette": |record| {
+        fault(record, "sut_fault", "timeout");
+        lose_output(record);
+        record["cassette_digest_set"]["001-first"] = Value::Null;
+    },
+    Cassette "a cassette that is missing and there": |record| {
+        fault(record, "harness_fault", "cassette_missing");
+        lose_output(record);
+    },
+    Files "one marker for two records": |scene| {
+        let live: Vec<_> = scene.records().into_iter().filter(|(_, value)| value["mode"] == "live").collect();
+        let [(_, one), (path, other), ..] = &live[..] else { return None };
+        let mut other = other.clone();
+        other["started_marker"] = one["started_marker"].clone();
+        replace_record(path, &format!("{other}\n"));
+        Some(())
+    },
+    Files "a signature of a record that is not there": |scene| {
+        fs::write(scene.path.join("runs/20261116T093000.120Z-ba7816bf.note"), "x").ok()
+    },
+    Files "a signature of something else": |scene| {
+        let note = "eval-host/record/v1\nanother\nfixture 1 x\n\n\u{2014} key AAAAAAA=\n";
+        fs::write(any_record(scene)?.with_extension("note"), note).ok()
+    },
+];
+
+/// What the chain of the markers finds.
+const MARKERS: &[Forgery] = forgeries![
+    Files "a marker with another number": |scene| replace_marker(scene, |marker| marker["seq"] = json!(9)),
+    Files "a marker with another predecessor": |scene| replace_marker(scene, |marker| marker["prev"] = json!("1".repeat(64))),
+    Files "a fork among the markers": |scene| {
+        let path = a_marker(scene)?;
+        let mut value: Value = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+        value["cases"] = json!(40);
+        write_marker(&path, &value)
+    },
+];
+
+/// Every kind.
+pub(super) fn all() -> Vec<Forgery> {
+    [FILES, TEXTS, CASES, FIGURES, SOURCES, MARKERS].concat()
+}

@@ -1,0 +1,237 @@
+//! The other implementation of `docs/record-format.md`, `docs/verifier/`, beside the program as its users run it: on bundles, on
+//! what is unpacked from them, and with signatures and checkpoints. Stores that are only written, a thousand of them, are compared
+//! in `host/evidence/src/store/faults/independent.rs`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use eval_host_tests::{Workbench, project_root};
+use serde_json::Value;
+
+use crate::{run, workbench};
+
+/// The interpreter that finds PyPI's `blake3`, which is installed once and away from whatever the machine has.
+fn python() -> PathBuf {
+    let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join("blake3");
+    let python = venv.join("bin/python");
+    let has_package = || Command::new(&python).args(["-c", "import blake3"]).status().is_ok_and(|ok| ok.success());
+    if !has_package() {
+        let made = Command::new("python3").args(["-m", "venv"]).arg(&venv).status().expect("python3 runs");
+        assert!(made.success(), "a virtual environment is made");
+        let installed = Command::new(&python).args(["-m", "pip", "install", "--quiet", "blake3"]).status();
+        assert!(installed.expect("pip runs").success(), "blake3 is installed");
+    }
+    python
+}
+
+/// What the other implementation says, a line for each path.
+fn theirs(workbench: &Workbench, arguments: &[&str]) -> Vec<Value> {
+    let verifier = project_root().join("docs/verifier/verify.py");
+    let mut command = Command::new(python());
+    let output = command.arg("-B").arg(verifier).arg("--json").args(arguments).current_dir(workbench.path()).output();
+    let output = output.expect("the verifier runs");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "it complains of nothing");
+    let stdout = String::from_utf8(output.stdout).expect("UTF-8");
+    stdout.lines().map(|line| serde_json::from_str(line).expect("JSON lines")).collect()
+}
+
+/// What `verify` says. Of what cannot even be opened it says it on stderr.
+fn ours(workbench: &Workbench, arguments: &[&str]) -> (String, String) {
+    let ended = workbench.eval(["verify", "--trust-on-first-use"]).args(arguments).run();
+    let of_line = ended.lines("verification").first().map(|line| line["state"].as_str().expect("a state").to_owned());
+    let of_error =
+        || ["TAMPERED", "UNVERIFIABLE"].into_iter().find(|state| ended.stderr.contains(&format!("` is {state}\n")));
+    let state =
+        of_line.or_else(|| of_error().map(str::to_owned)).unwrap_or_else(|| panic!("no state: {}", ended.stderr));
+    (state, ended.stderr)
+}
+
+const BLOCK: usize = 512;
+
+/// The files in a bundle.
+fn entries(tar: &[u8]) -> Entries {
+    let (mut entries, mut rest) = (Vec::new(), tar);
+    while rest.len() > 2 * BLOCK {
+        let text = |range: std::ops::Range<usize>| String::from_utf8(rest[range].to_vec()).expect("text");
+        let size = usize::from_str_radix(&text(124..135), 8).expect("octal digits");
+        entries.push((text(0..100).trim_end_matches('\0').to_owned(), rest[BLOCK..BLOCK + size].to_vec()));
+        rest = &rest[BLOCK + size.next_multiple_of(BLOCK)..];
+    }
+    entries
+}
+
+/// The bundle with these files.
+fn bundle(entries: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut tar = Vec::new();
+    for (name, content) in entries {
+        let mut header = vec![0; BLOCK];
+        let size = format!("{:011o}\0", content.len());
+        let fields = [(0, name.as_str()), (100, "0000600\0"), (108, "0000000\0"), (116, "0000000\0"), (124, &size)];
+        for (at, text) in
+            fields.into_iter().chain([(136, "00000000000\0"), (148, "        "), (156, "0"), (257, "ustar\x0000")])
+        {
+            header[at..at + text.len()].copy_from_slice(text.as_bytes());
+        }
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        tar.extend(header);
+        tar.extend(content);
+        tar.resize(tar.len().next_multiple_of(BLOCK), 0);
+    }
+    tar.resize(tar.len() + 2 * BLOCK, 0);
+    tar
+}
+
+/// The files of a bundle, in order.
+type Entries = Vec<(String, Vec<u8>)>;
+
+/// Something that is done to a bundle, and what it is called.
+type Change<T> = (&'static str, fn(&mut T));
+
+/// The first file whose name begins so.
+fn file<'a>(entries: &'a mut Entries, name: &str) -> &'a mut (String, Vec<u8>) {
+    entries.iter_mut().find(|(found, _)| found.starts_with(name)).expect("a file of this name")
+}
+
+fn edit(entries: &mut Entries, name: &str, from: &str, to: &str) {
+    let (_, content) = file(entries, name);
+    let text = String::from_utf8(content.clone()).expect("text");
+    assert!(text.contains(from), "{text}");
+    *content = text.replacen(from, to, 1).into_bytes();
+}
+
+fn add_object(entries: &mut Entries, content: &[u8]) {
+    entries.push((format!("objects/{}", blake3::hash(content).to_hex()), content.to_vec()));
+    let objects = entries.iter().position(|(name, _)| name.starts_with("objects/")).expect("objects");
+    entries[objects..].sort();
+}
+
+/// What can be done to the files of a bundle, each with its header made right again.
+const FORGERIES: [Change<Entries>; 16] = [
+    ("nothing", |_| {}),
+    ("an object that nobody names", |entries| add_object(entries, b"a stowaway")),
+    ("an edited object", |entries| file(entries, "objects/").1.push(b'x')),
+    ("a missing object", |entries| drop(entries.pop())),
+    ("an edited record", |entries| edit(entries, "runs/", "\"curator\"", "\"curatoR\"")),
+    ("a missing record", |entries| entries.retain(|(name, _)| !name.starts_with("runs/"))),
+    ("an earlier record", |entries| edit(entries, "bundle.json", "\"seq\":2", "\"seq\":1")),
+    ("a later record", |entries| edit(entries, "bundle.json", "\"seq\":2", "\"seq\":3")),
+    ("another class", |entries| edit(entries, "bundle.json", "\"fixture\"", "\"another\"")),
+    ("less that is left out", |entries| edit(entries, "bundle.json", "\"markers\",", "")),
+    ("a description spelled otherwise", |entries| edit(entries, "bundle.json", "\"seq\":", "\"seq\": ")),
+    ("no description", |entries| drop(entries.remove(1))),
+    ("a newer description", |entries| edit(entries, "bundle.json", "\"schema_version\":1", "\"schema_version\":2")),
+    ("an identity spelled otherwise", |entries| edit(entries, "store.json", "{", "{ ")),
+    ("another order", |entries| entries.swap(2, 3)),
+    ("a foreign file", |entries| entries.push(("README".to_owned(), b"hello".to_vec()))),
+];
+
+/// What can be done to the bytes of a bundle.
+const DAMAGES: [Change<Vec<u8>>; 5] = [
+    ("cut", |tar| tar.truncate(tar.len() - BLOCK)),
+    ("cut in the middle", |tar| tar.truncate(tar.len() / 2)),
+    ("longer", |tar| tar.extend([0; BLOCK])),
+    ("another time in a header", |tar| tar[136] = b'1'),
+    ("something between the files", |tar| tar[BLOCK + 200] = 1),
+];
+
+#[test]
+fn two_implementations_agree_on_bundles_and_on_whatever_was_done_to_them() {
+    let workbench = workbench();
+    run(&workbench, "00*");
+    let record = run(&workbench, "001*");
+    let _ended = workbench.eval(["export", record.to_str().expect("UTF-8"), "--to=0.tar"]).run().expect_code(0);
+    let tar = fs::read(workbench.path().join("0.tar")).expect("a bundle");
+    assert_eq!(bundle(&entries(&tar)), tar, "this test writes bundles as export does");
+    let forged = FORGERIES.map(|(what, forge)| {
+        let mut entries = entries(&tar);
+        forge(&mut entries);
+        (what, bundle(&entries))
+    });
+    let damaged = DAMAGES.map(|(what, damage)| {
+        let mut tar = tar.clone();
+        damage(&mut tar);
+        (what, tar)
+    });
+    let bundles: Vec<_> = forged.into_iter().chain(damaged).collect();
+    let names: Vec<_> = (0..bundles.len()).map(|number| format!("{number}.tar")).collect();
+    for (name, (_, bytes)) in names.iter().zip(&bundles) {
+        fs::write(workbench.path().join(name), bytes).expect("written");
+    }
+    let said = theirs(&workbench, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    for ((name, (what, _)), line) in names.iter().zip(&bundles).zip(said) {
+        let (state, stderr) = ours(&workbench, &[name]);
+        assert_eq!(line["state"], state.as_str(), "{what}: {stderr}{line}");
+        assert_eq!(state == "OK", *what == "nothing", "{what}: {stderr}");
+    }
+}
+
+#[test]
+fn two_implementations_agree_on_what_is_unpacked_from_a_bundle() {
+    let workbench = workbench();
+    run(&workbench, "00*");
+    let record = run(&workbench, "001*");
+    let _ended = workbench.eval(["export", record.to_str().expect("UTF-8"), "--to=0.tar"]).run().expect_code(0);
+    let tar = fs::read(workbench.path().join("0.tar")).expect("a bundle");
+    let forgeries = [
+        "nothing",
+        "an edited object",
+        "a missing object",
+        "an edited record",
+        "a later record",
+        "a newer description",
+    ];
+    for (what, forge) in FORGERIES.into_iter().filter(|(what, _)| forgeries.contains(what)) {
+        let mut entries = entries(&tar);
+        forge(&mut entries);
+        let store = workbench.path().join(what);
+        for (name, content) in entries {
+            let path = store.join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, content).expect("written");
+        }
+        let (state, stderr) = ours(&workbench, &["--out", what]);
+        let line = &theirs(&workbench, &[what])[0];
+        assert_eq!(line["state"], state.as_str(), "{what}: {stderr}{line}");
+        assert_eq!(state == "OK", what == "nothing", "{what}: {stderr}");
+    }
+}
+
+/// A key that is trusted.
+fn make_key(workbench: &Workbench) {
+    let key = workbench.eval(["keygen", "--name=ci.example.org/eval-host", "--key=secret"]).run().expect_code(0);
+    let verifier = key.line("key")["verifier"].as_str().expect("a key").to_owned();
+    fs::create_dir_all(workbench.path().join("audit/anchors")).expect("made");
+    fs::write(workbench.path().join("audit/anchors/keys"), format!("# trusted\n{verifier}\n")).expect("written");
+}
+
+const STORE: &str = ".codegenie/eval";
+const KEYS: &str = "audit/anchors/keys";
+
+/// Asserts that both give the store this state.
+#[track_caller]
+fn both_say(workbench: &Workbench, expected: &str, checkpoint: &str) -> Value {
+    let (state, stderr) = ours(workbench, &["--against", checkpoint, "--trusted-keys", KEYS]);
+    let line = theirs(workbench, &[STORE, "--against", checkpoint, "--keys", KEYS]).remove(0);
+    assert_eq!((state.as_str(), line["state"].as_str()), (expected, Some(expected)), "{stderr}{line}");
+    line
+}
+
+#[test]
+fn two_implementations_agree_on_what_a_checkpoint_says_of_a_store() {
+    let workbench = workbench();
+    make_key(&workbench);
+    run(&workbench, "00*");
+    let second = run(&workbench, "001*");
+    let anchored = workbench.eval(["anchor", "--key=secret"]).run().expect_code(0).line("checkpoint");
+    let checkpoint = anchored["path"].as_str().expect("a path").to_owned();
+    both_say(&workbench, "OK", &checkpoint);
+    let third = run(&workbench, "001*");
+    both_say(&workbench, "OK", &checkpoint);
+    fs::remove_dir_all(workbench.path().join("home/.local")).expect("what was seen is forgotten");
+    fs::remove_file(third).expect("removed");
+    both_say(&workbench, "OK", &checkpoint);
+    fs::remove_file(second).expect("removed");
+    both_say(&workbench, "TAMPERED", &checkpoint);
+}
