@@ -20,7 +20,7 @@ import sys
 from notes import Keys, MOST_CHECKPOINT_BYTES, MOST_NOTE_BYTES, open_note
 from record import GENESIS, MANIFEST, RECORD, blake, check_cassette, check_contents, check_record, read_cassette
 from strict import (Bad, INCOMPLETE, LONE, OK, STATES, TAMPERED, UNVERIFIABLE, check_version, count, digest, fields, list_of,
-                    option, parse, slug, store_id, time, want)
+                    option, parse, slug, store_id, text, time, want)
 
 MOST_RECORD_BYTES = MOST_OBJECT_BYTES = 64 << 20
 MOST_MARKER_BYTES, MOST_ROOT_BYTES, MOST_ENTRIES = 64 << 10, 4096, 1_000_000
