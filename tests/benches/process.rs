@@ -66,9 +66,21 @@ fn start(program: &str, args: &[&str]) -> Duration {
     times[STARTS / 2]
 }
 
+/// What a verdict costs, which replays every case of the record that it judges.
+fn gate() {
+    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
+    peak(workbench.eval(["run", "--task-class=vuln-remediation", "--quiet"]));
+    let judge = ["promote-verdict", "--task-class=vuln-remediation", "--target-tier=silver"];
+    for (name, flag) in [("compiled before", &[][..]), ("--no-cache", &["--no-cache"])] {
+        let (megabytes, time) = peak(workbench.eval(judge).args(flag));
+        println!("promote-verdict, 41 cases, {name:>15}: {megabytes:>4} MB at most, {time:.2?}");
+    }
+}
+
 fn main() {
     let (ours, nothing) = (start(BINARY, &["--version"]), start("/bin/true", &[]));
     println!("eval-host --version: {ours:.2?} in the middle of {STARTS} starts; /bin/true: {nothing:.2?}");
+    gate();
     for cases in [100, 300, 1_000, 3_000] {
         let workbench = bench_of(cases);
         for (name, concurrency) in [("one worker", "-j1"), ("two workers", "-j2")] {

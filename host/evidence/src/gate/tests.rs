@@ -1,5 +1,6 @@
 //! Tests of `gate`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::*;
@@ -353,6 +354,74 @@ fn apply_always_fails_and_names_the_line() {
         "PromotionMustBeHumanAuthorized: a tier is changed by a human, in a reviewed pull request: edit line 3 of \
          `bench/fixture/registration.toml`, `current_tier = \"bronze\"`, to say `current_tier = \"silver\"`"
     );
+}
+
+/// One of every kind.
+fn reasons() -> Vec<Reason> {
+    let (tier, digest) = (Tier::Silver, Digest::of(b"x"));
+    let selection = good().record.report.selection;
+    let replay = |state| Reason::Replay { state, findings: Vec::new() };
+    vec![
+        Reason::NotTheNextTier { current: tier, target: tier },
+        Reason::NoThreshold { target: tier },
+        Reason::BelowThreshold { metric: PromotionMetric::MeanScore, value: 0.0, threshold: 1.0 },
+        Reason::TooFewPassed { passed: 0, needed: 1 },
+        Reason::BlockSeverity { modes: [].into() },
+        Reason::OtherRubric { recorded: digest, now: digest },
+        Reason::OtherLimits,
+        Reason::OtherCases { changed: [].into() },
+        Reason::NotEveryCase { missing: [].into() },
+        Reason::CasesSelected { selection },
+        Reason::SolvedExamples,
+        Reason::ProvenanceUnknown { claimed: None },
+        Reason::StaleCassettes { cases: [].into() },
+        Reason::SeveralSystems { suts: [].into() },
+        Reason::NoSystem,
+        Reason::Aborted,
+        Reason::LoadErrors { count: 1 },
+        Reason::BenchNotInGit,
+        Reason::BenchDirty,
+        Reason::BenchWasNotInGit,
+        Reason::BenchWasDirty,
+        replay(State::Tampered),
+        replay(State::Unverifiable),
+        Reason::CannotBeReplayed { cases: [].into() },
+        Reason::Unsigned { signature: RecordSignature::None },
+        Reason::ProvenanceUnsigned,
+    ]
+}
+
+fn remarks() -> Vec<Remark> {
+    vec![
+        Remark::RegistrationChanged,
+        Remark::EarlierLiveRuns { count: 1 },
+        Remark::LaterLiveRuns { count: 1 },
+        Remark::UnfinishedRuns { count: 1 },
+        Remark::UnfinishedUnknown,
+        Remark::Unconfined,
+        Remark::Unsigned,
+        Remark::NotAnchored,
+        Remark::OtherFuel { cases: 1 },
+        Remark::Warnings { count: 1 },
+    ]
+}
+
+/// The codes in the first column of the table behind a heading.
+fn documented(heading: &str) -> BTreeSet<String> {
+    let page = include_str!("../../../../docs/promotion.md");
+    let section = page.split_once(heading).expect("a heading").1.split("\n## ").next().expect("a section");
+    let cells = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next());
+    cells.flat_map(|cell| cell.split(',').map(|code| code.trim().trim_matches('`').to_owned())).collect()
+}
+
+#[test]
+fn every_code_is_documented_and_no_other() {
+    let codes = |codes: Vec<&str>| codes.into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
+    assert_eq!(codes(reasons().iter().map(Reason::code).collect()), documented("## Reasons"));
+    assert_eq!(codes(remarks().iter().map(Remark::code).collect()), documented("## Remarks"));
+    let mut messages: Vec<_> = reasons().iter().map(ToString::to_string).collect();
+    messages.extend(remarks().iter().map(ToString::to_string));
+    assert!(messages.iter().all(|message| !message.is_empty() && !message.ends_with('.')), "{messages:?}");
 }
 
 proptest! {
