@@ -124,13 +124,12 @@ fn default_record<'a>(verification: &'a Verification, task_class: &TaskClassName
 
 /// The cases whose recorded answers are to other input.
 fn stale(record: &RecordedRun, facts: &mut ObjectFacts<'_>) -> BTreeSet<CaseId> {
-    let cassettes = record.cassette_digest_set.iter().filter_map(|(case, digest)| Some((case, (*digest)?)));
-    let is_stale = |case: &CaseId, cassette| {
+    let mut is_stale = |case: &CaseId, cassette| {
         let made_for = facts.cassette(cassette).map(|cassette| cassette.input_digest);
         let input = facts.manifest(record.case_digest_set[case]).map(|manifest| manifest.input_digest);
         made_for != input
     };
-    let mut is_stale = is_stale;
+    let cassettes = record.cassette_digest_set.iter().filter_map(|(case, digest)| Some((case, (*digest)?)));
     cassettes.filter(|(case, cassette)| is_stale(case, *cassette)).map(|(case, _)| case.clone()).collect()
 }
 
@@ -143,13 +142,8 @@ fn live_runs(verification: &Verification, judged: &Link, source: &AnswerSource) 
             && verification.run(link).is_some_and(|run| run.is_live)
             && !is_source(link)
     });
-    let (mut earlier, mut later) = (0, 0);
-    for link in others {
-        match link.position.seq.cmp(&judged.position.seq) {
-            std::cmp::Ordering::Less => earlier += 1,
-            std::cmp::Ordering::Equal => {}
-            std::cmp::Ordering::Greater => later += 1,
-        }
-    }
+    let seqs: Vec<_> = others.map(|link| link.position.seq).collect();
+    let earlier = seqs.iter().filter(|seq| **seq < judged.position.seq).count() as u64;
+    let later = seqs.iter().filter(|seq| **seq > judged.position.seq).count() as u64;
     LiveRuns { earlier, later, unfinished: verification.unfinished_of(task_class) }
 }

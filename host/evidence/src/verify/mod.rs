@@ -3,17 +3,22 @@
 //! Verification reads stored bytes and never makes them anew. It reports everything it finds, not only the first thing, and
 //! it never repairs what it judges. There is no way for it to skip something and still say OK.
 
+mod against;
 mod answers;
 mod case;
+mod contents;
 mod figures;
 mod finding;
 mod last_seen;
+mod markers;
 mod note;
 mod replay;
 mod run_summary;
 mod signatures;
+mod verification;
 mod walk;
 
+pub use against::ObjectScope;
 pub use answers::AnswerDefect;
 pub(crate) use answers::ObjectFacts;
 pub use case::{RestoreCaseError, read_manifest};
@@ -24,4 +29,5 @@ pub use note::Note;
 pub use replay::{Replay, ReplaySettings, replay, replay_record};
 pub use run_summary::RunSummary;
 pub use signatures::SignatureCounts;
-pub use walk::{Checks, ClassSummary, ObjectScope, Verification, VerifyError, verify_evidence, verify_store};
+pub use verification::{ClassSummary, Verification};
+pub use walk::{Checks, VerifyError, verify_evidence, verify_store};

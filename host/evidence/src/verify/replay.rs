@@ -18,7 +18,7 @@ use eval_model::workers::in_order;
 
 use super::case::{RestoreCaseError, restore_case};
 use super::finding::{Defect, Finding, State};
-use super::walk::Verification;
+use super::verification::Verification;
 use crate::chain::Link;
 use crate::record::{RecordedRun, RecordedScore};
 use crate::store::{Evidence, ReadObjectError};

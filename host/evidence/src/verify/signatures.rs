@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Defect, Finding};
-use super::walk::Verification;
+use super::verification::Verification;
 use crate::anchor::{RecordNoteError, RecordSignature, TrustedKeys, judge_record_note};
 use crate::chain::Link;
 use crate::store::Evidence;
