@@ -9,6 +9,7 @@ use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::utc::UtcMillis;
 
+use crate::anchor::MarkerHead;
 use crate::chain::{Heads, StoreId};
 use crate::files::LockError;
 use crate::memory::{Intents, IntentsFile, JournalMemory};
@@ -54,14 +55,14 @@ impl StoreMemory {
 
     /// Remembers what was verified, up to these heads.
     pub fn advance(&self, verification: &Verification, heads: &Heads) -> Result<(), RememberError> {
-        self.remember(verification, heads, &verification.started_counts())
+        self.remember(verification, heads, &verification.marker_heads())
     }
 
     fn remember(
         &self,
         verification: &Verification,
         heads: &Heads,
-        started: &BTreeMap<TaskClassName, u64>,
+        started: &BTreeMap<TaskClassName, MarkerHead>,
     ) -> Result<(), RememberError> {
         let Some(last_seen) = &self.last_seen else { return Ok(()) };
         let Verification { store_id, excerpt, .. } = verification;
@@ -269,11 +270,15 @@ impl VerifiedStore {
             return Ok(earlier.digest);
         }
         let marker = self.writer.announce(task_class, started_at, cases, shards).map_err(AnnounceRunError::Write)?;
-        // Counted again: another run may have been announced since the store was verified.
+        // Read again: another run may have been announced since the store was verified.
         let (markers, _) = self.writer.reader().started().map_err(AnnounceRunError::Read)?;
-        let mut started = BTreeMap::new();
-        for other in markers {
-            *started.entry(other.marker.task_class).or_default() += 1;
+        let mut started: BTreeMap<TaskClassName, MarkerHead> = BTreeMap::new();
+        for Started { digest, marker } in markers {
+            let here = MarkerHead { seq: marker.seq.get(), digest };
+            let last = started.entry(marker.task_class).or_insert(here);
+            if last.seq < here.seq {
+                *last = here;
+            }
         }
         let heads = self.verification.heads();
         self.memory.remember(&self.verification, heads, &started).map_err(AnnounceRunError::Remember)?;

@@ -13,6 +13,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::note::{self, NoteError, NoteSigner, NoteVerifier};
 use crate::chain::{Head, Link, StoreId};
 use crate::verify::State;
@@ -40,7 +42,8 @@ pub struct ClassHeads {
 }
 
 /// The last marker of a task class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MarkerHead {
     pub seq: u64,
     pub digest: Digest,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Defect, Finding};
 use super::note::Note;
 use super::verification::Verification;
-use crate::anchor::{AnchorDefect, Anchorable, Checkpoint, ClassHeads, MarkerHead};
+use crate::anchor::{AnchorDefect, Anchorable, Checkpoint, ClassHeads};
 use crate::chain::{Head, StoreId};
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::utc::UtcMillis;
@@ -30,9 +30,8 @@ impl Verification {
         for (task_class, head) in self.heads().iter() {
             classes.entry(task_class.clone()).or_default().record = Some(head);
         }
-        // By their numbers, so that the last of each class stays.
-        for ((task_class, seq), digest) in &self.markers {
-            classes.entry(task_class.clone()).or_default().marker = Some(MarkerHead { seq: *seq, digest: *digest });
+        for (task_class, marker) in self.marker_heads() {
+            classes.entry(task_class).or_default().marker = Some(marker);
         }
         Checkpoint::new(self.store_id, signed_at, classes)
     }

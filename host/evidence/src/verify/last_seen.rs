@@ -14,12 +14,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::finding::State;
+use crate::anchor::MarkerHead;
 use crate::chain::{Head, Heads, StoreId};
 use crate::files::{FileError, LockError};
 use crate::memory::{Kept, MemoryError, Shelf};
 use crate::store::Excerpt;
 use eval_model::advice::Advice;
-use eval_model::ids::{RecordHash, TaskClassName};
+use eval_model::ids::{Digest, RecordHash, TaskClassName};
 
 const SCHEMA_VERSION: u32 = 1;
 const FOLDER: &str = "last-seen";
@@ -36,8 +37,8 @@ pub struct LastSeen {
     store: String,
     store_id: StoreId,
     heads: Heads,
-    /// How many live runs had been started, per task class.
-    started: BTreeMap<TaskClassName, u64>,
+    /// The last marker of a live run, per task class.
+    started: BTreeMap<TaskClassName, MarkerHead>,
     /// What the store said that it is a part of; none if it was whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     excerpt: Option<Excerpt>,
@@ -87,6 +88,10 @@ pub enum LastSeenDefect {
     Rewritten { seen: RecordHash, found: RecordHash },
     #[error("markers of started runs are gone: {seen} were seen here before, and now there are {found}")]
     MarkersGone { seen: u64, found: u64 },
+    #[error(
+        "marker {seq} of a started run was replaced: it was `{seen}` when it was seen here before, and is `{found}` now"
+    )]
+    MarkerReplaced { seq: u64, seen: Digest, found: Digest },
     #[error("it says that it is {found}, and it was {seen} when it was seen here before")]
     OtherExtent { seen: String, found: String },
 }
@@ -161,7 +166,7 @@ impl LastSeenFile {
         &self,
         store_id: StoreId,
         heads: &Heads,
-        started: &BTreeMap<TaskClassName, u64>,
+        started: &BTreeMap<TaskClassName, MarkerHead>,
         excerpt: Option<&Excerpt>,
     ) -> Result<(), LastSeenError> {
         let _lock = self.shelf.lock()?;
@@ -205,19 +210,22 @@ impl LastSeen {
             }
         }
         for (task_class, there) in &seen.started {
-            let here = self.started.entry(task_class.clone()).or_default();
-            *here = (*here).max(*there);
+            let here = self.started.entry(task_class.clone()).or_insert(*there);
+            if here.seq < there.seq {
+                *here = *there;
+            }
         }
         Ok(())
     }
 
-    /// Everything in which the store differs from what was seen. `hash_at` gives the hash of a record by its place.
+    /// Everything in which the store differs from what was seen. `hash_at` and `marker_at` give what is at a place.
     pub(super) fn compare(
         &self,
         store_id: StoreId,
         heads: &Heads,
-        started: &BTreeMap<TaskClassName, u64>,
+        started: &BTreeMap<TaskClassName, MarkerHead>,
         hash_at: &dyn Fn(&TaskClassName, u64) -> Option<RecordHash>,
+        marker_at: &dyn Fn(&TaskClassName, u64) -> Option<Digest>,
     ) -> Vec<(Option<TaskClassName>, Option<u64>, LastSeenDefect)> {
         if self.store_id != store_id {
             return vec![(None, None, LastSeenDefect::OtherStore { seen: self.store_id, found: store_id })];
@@ -227,10 +235,16 @@ impl LastSeen {
             let seq = matches!(defect, LastSeenDefect::Rewritten { .. }).then_some(seen.seq);
             Some((Some(task_class.clone()), seq, defect))
         };
-        let marker_defect = |(task_class, seen): (&TaskClassName, &u64)| {
-            let found = started.get(task_class).copied().unwrap_or(0);
-            let defect = LastSeenDefect::MarkersGone { seen: *seen, found };
-            (found < *seen).then(|| (Some(task_class.clone()), None, defect))
+        let marker_defect = |(task_class, seen): (&TaskClassName, &MarkerHead)| {
+            let defect = match marker_at(task_class, seen.seq) {
+                Some(found) if found == seen.digest => return None,
+                Some(found) => LastSeenDefect::MarkerReplaced { seq: seen.seq, seen: seen.digest, found },
+                None => {
+                    let found = started.get(task_class).map_or(0, |last| last.seq);
+                    LastSeenDefect::MarkersGone { seen: seen.seq, found }
+                }
+            };
+            Some((Some(task_class.clone()), None, defect))
         };
         self.heads.iter().filter_map(head_defect).chain(self.started.iter().filter_map(marker_defect)).collect()
     }
@@ -315,12 +329,16 @@ mod tests {
         }
     }
 
+    fn marker(seq: u64) -> MarkerHead {
+        MarkerHead { seq, digest: Digest::of(format!("marker {seq}").as_bytes()) }
+    }
+
     #[test]
     fn it_moves_forward_and_never_back() {
         let state = tempfile::tempdir().expect("a temporary folder");
         let file = file(&state);
         assert_eq!(file.read().expect("readable"), Memory::None);
-        let started = BTreeMap::from([(class("a"), 2)]);
+        let started = BTreeMap::from([(class("a"), marker(2))]);
         file.advance(STORE, &heads(&[("a", 3, "a3"), ("b", 1, "b1")]), &started, None).expect("written");
         file.advance(STORE, &heads(&[("a", 2, "a2"), ("b", 2, "b2")]), &BTreeMap::new(), None).expect("written");
         assert_eq!(seen(&file).heads, heads(&[("a", 3, "a3"), ("b", 2, "b2")]));
@@ -357,7 +375,7 @@ mod tests {
     fn every_flipped_bit_makes_it_damaged() {
         let state = tempfile::tempdir().expect("a temporary folder");
         let file = file(&state);
-        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::from([(class("a"), 7)]), None).expect("written");
+        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::from([(class("a"), marker(7))]), None).expect("written");
         let bytes = std::fs::read(file.path()).expect("readable");
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
@@ -373,12 +391,15 @@ mod tests {
     fn each_way_to_go_back_has_its_name() {
         let state = tempfile::tempdir().expect("a temporary folder");
         let file = file(&state);
-        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::from([(class("a"), 1)]), None).expect("written");
+        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::from([(class("a"), marker(1))]), None)
+            .expect("written");
         let seen = seen(&file);
         let check = |id, heads: &Heads, started: u64, hash: Option<&str>| -> Vec<String> {
-            let started = BTreeMap::from([(class("a"), started)]);
+            let there = marker(started);
+            let started = BTreeMap::from([(class("a"), there)]);
             let hash = hash.map(|content| hash_of(content.as_bytes()));
-            let found = seen.compare(id, heads, &started, &|_, _| hash);
+            let found =
+                seen.compare(id, heads, &started, &|_, _| hash, &|_, seq| (seq <= there.seq).then_some(there.digest));
             found.into_iter().map(|(_, _, defect)| defect.to_string()).collect()
         };
         let grown = heads(&[("a", 4, "a4")]);
@@ -387,6 +408,7 @@ mod tests {
         assert!(check(STORE, &heads(&[("a", 2, "a2")]), 1, None)[0].starts_with("its tail is gone: record 3"));
         assert!(check(STORE, &Heads::default(), 1, None)[0].starts_with("its records are gone: 3"));
         assert!(check(STORE, &grown, 0, Some("a3"))[0].starts_with("markers of started runs are gone: 1"));
+        assert!(check(STORE, &grown, 2, Some("a3"))[0].starts_with("marker 1 of a started run was replaced"));
         assert!(check(StoreId::from_bytes([6; 16]), &grown, 1, Some("a3"))[0].starts_with("it is another store"));
     }
 

@@ -6,6 +6,7 @@ use super::finding::{Finding, State};
 use super::note::Note;
 use super::run_summary::RunSummary;
 use super::signatures::Signatures;
+use crate::anchor::MarkerHead;
 use crate::chain::{Heads, Link, StoreId};
 use crate::store::{Excerpt, Snapshot, Started};
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
@@ -60,9 +61,11 @@ impl Verification {
         self.snapshot.heads()
     }
 
-    pub fn started_counts(&self) -> BTreeMap<TaskClassName, u64> {
-        let counts = self.classes.iter().map(|(class, summary)| (class.clone(), summary.started));
-        counts.filter(|(_, started)| *started > 0).collect()
+    /// The last marker of each class.
+    pub fn marker_heads(&self) -> BTreeMap<TaskClassName, MarkerHead> {
+        // By their numbers, so that the last of each class stays.
+        let markers = self.markers.iter();
+        markers.map(|((class, seq), digest)| (class.clone(), MarkerHead { seq: *seq, digest: *digest })).collect()
     }
 
     /// Adds what was found elsewhere, and keeps the order.

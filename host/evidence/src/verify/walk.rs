@@ -10,6 +10,7 @@ use super::note::Note;
 use super::run_summary::RunSummary;
 use super::signatures::Signatures;
 use super::verification::{ClassSummary, Verification};
+use crate::anchor::Anchorable as _;
 use crate::chain::{Link, Position};
 use crate::files::{FileError, LockError};
 use crate::record::ReadRecordError;
@@ -174,7 +175,7 @@ impl Verification {
     }
 
     fn compare_with_last_seen(&mut self, checks: Checks<'_>, memory: Memory) {
-        let started = self.started_counts();
+        let started = self.marker_heads();
         if memory == Memory::None {
             let is_kept = checks.last_seen.is_some();
             self.notes.push(if is_kept { Note::NotSeenBefore } else { Note::NothingRemembered });
@@ -189,7 +190,8 @@ impl Verification {
         };
         let mut defects = match memory {
             Memory::Seen(seen) => {
-                seen.compare(self.store_id, self.heads(), &started, &|class, seq| self.hash_at(class, seq))
+                let marker_at = |class: &_, seq| self.marker_at(class, seq);
+                seen.compare(self.store_id, self.heads(), &started, &|class, seq| self.hash_at(class, seq), &marker_at)
             }
             Memory::Damaged { path } => vec![(None, None, LastSeenDefect::Damaged { path })],
             Memory::None if checks.first_use == FirstUse::Refuse => vec![(None, None, LastSeenDefect::NeverSeen)],

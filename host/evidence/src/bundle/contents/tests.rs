@@ -226,7 +226,7 @@ fn a_store_that_was_whole_cannot_say_that_it_is_a_part() {
     let last_seen = LastSeenFile::open(&temp.path().join("state"), &folder, PATIENCE).expect("it opens");
     let remember = |seen: &Verification| {
         last_seen
-            .advance(seen.store_id, seen.heads(), &seen.started_counts(), seen.excerpt.as_ref())
+            .advance(seen.store_id, seen.heads(), &seen.marker_heads(), seen.excerpt.as_ref())
             .expect("remembered");
     };
     remember(&verified_store(&folder, Some(&last_seen)));
@@ -242,7 +242,7 @@ fn a_store_that_was_whole_cannot_say_that_it_is_a_part() {
     let folder = unpacked(&temp, &path);
     let last_seen = LastSeenFile::open(&temp.path().join("state"), &folder, PATIENCE).expect("it opens");
     let seen = verified_store(&folder, Some(&last_seen));
-    last_seen.advance(seen.store_id, seen.heads(), &seen.started_counts(), seen.excerpt.as_ref()).expect("remembered");
+    last_seen.advance(seen.store_id, seen.heads(), &seen.marker_heads(), seen.excerpt.as_ref()).expect("remembered");
     assert_ok(&verified_store(&folder, Some(&last_seen)));
     let third = append(&writer(&folder), "fixture", 7);
     fs::write(folder.join(EXCERPT), Excerpt::up_to(&third).encode()).expect("written");

@@ -50,7 +50,7 @@ fn whoever_verifies_while_others_append_never_calls_it_tampered() {
         let build = |position: &_| run.live_at(position, marker);
         store.append(&super::Snapshot::default(), &super::class("a"), &incoming, build).expect("committed");
         let seen = verify_store(store.reader(), checks, &mut |_, _| {}).expect("it can be read");
-        last_seen.advance(seen.store_id, seen.heads(), &seen.started_counts(), None).expect("remembered");
+        last_seen.advance(seen.store_id, seen.heads(), &seen.marker_heads(), None).expect("remembered");
     };
     let check = |progress: &mut dyn FnMut(usize, usize)| {
         let verification = verify_store(&reader, checks, progress).expect("it can be read");

@@ -194,7 +194,7 @@ impl Scene {
         let verification = self.verified();
         prop_assert_eq!(verification.state(), self.model.state(), "{:?}: {:?}", self.model, verification.findings);
         if verification.is_sound() {
-            let started = verification.started_counts();
+            let started = verification.marker_heads();
             self.last_seen.advance(verification.store_id, verification.heads(), &started, None).expect("remembered");
             self.model.remember();
         }

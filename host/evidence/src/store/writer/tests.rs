@@ -1,7 +1,7 @@
 //! Tests of `writer`.
 
 use super::*;
-use crate::anchor::{RecordSignature, TrustedKeys};
+use crate::anchor::{MarkerHead, RecordSignature, TrustedKeys};
 use crate::chain::Heads;
 use crate::memory::IntentsFile;
 use crate::record::fixture::Run;
@@ -232,7 +232,7 @@ fn a_marker_of_a_newer_version_is_unverifiable_and_not_tampered() {
     let build = |position: &_| run.live_at(position, Digest::of(newer));
     store.append(&Snapshot::default(), &class("a"), &incoming, build).expect("committed");
     let last_seen = LastSeenFile::open(temp.path(), store.reader().root().path(), PATIENCE).expect("a last-seen head");
-    let started = [(class("a"), 1)].into();
+    let started = [(class("a"), MarkerHead { seq: 1, digest: Digest::of(newer) })].into();
     last_seen.advance(store.reader().id(), verified(&store).heads(), &started, None).expect("remembered");
     let state = || {
         let checks = Checks { last_seen: Some(&last_seen), first_use: FirstUse::Refuse, user: user() };
