@@ -70,8 +70,8 @@ pub(super) fn signed_by(signature: &RecordSignature) -> String {
     match signature {
         RecordSignature::None => "nobody".to_owned(),
         RecordSignature::UnknownKey { name } => format!("the unknown key `{}`", Words(name)),
-        RecordSignature::RetiredKey { name } => format!("the key `{}`, which was retired before", Words(name)),
-        RecordSignature::Trusted { name } => format!("`{}`", Words(name)),
+        RecordSignature::RetiredKey { key } => format!("the key `{}`, which was retired before", Words(key.name())),
+        RecordSignature::Trusted { key } => format!("`{}`", Words(key.name())),
     }
 }
 

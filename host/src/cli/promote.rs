@@ -15,7 +15,7 @@ use crate::bench::{Bench, InputRoot, load_folder};
 use crate::output::lines::Line;
 use eval_evidence::gate::{BenchNow, Body, JudgedRecord, PromotionVerdict, apply, gather, judge};
 use eval_evidence::store::StoreWriter;
-use eval_evidence::verify::ReplaySettings;
+use eval_evidence::verify::{Compiled, ReplaySettings};
 use eval_model::advice::Exit;
 use eval_model::ids::{CaseId, Digest, TaskClassName, Tier};
 use eval_sandbox::{Sandbox, WASMTIME_VERSION};
@@ -88,6 +88,11 @@ fn evidence(args: &PromoteArgs) -> Result<JudgedRecord, Failure> {
         None => Opened::any(&args.places, args.trust)?,
     };
     opened.compare_with(&args.against)?;
+    // Whoever asks about a bundle or against a checkpoint has no other command that says the same.
+    let mut printer = Printer::stdio();
+    for finding in &opened.verification.findings {
+        printer.tell(&format!("{}: {finding}", finding.state()));
+    }
     let mut provenance = args.provenance.iter().map(|path| Opened::bundle(path)).collect::<Result<Vec<_>, _>>()?;
     for opened in provenance.iter_mut().chain([&mut opened]) {
         opened.check_signatures(args.against.keys())?;
@@ -95,7 +100,8 @@ fn evidence(args: &PromoteArgs) -> Result<JudgedRecord, Failure> {
     let wanted = args.record.as_deref().map(|record| opened.find(record)).transpose()?;
     let sandbox = sandbox(args)?;
     let workers = args.concurrency.scorers();
-    let settings = ReplaySettings { loader: &sandbox, wasmtime_version: WASMTIME_VERSION, workers };
+    let compiled = if args.no_cache { Compiled::Anew } else { Compiled::Before };
+    let settings = ReplaySettings { loader: &sandbox, compiled, wasmtime_version: WASMTIME_VERSION, workers };
     let provenance: Vec<Body<'_>> = provenance.iter().map(Opened::body).collect();
     Ok(gather(opened.body(), &args.task_class, wanted, &provenance, settings)?)
 }
@@ -118,6 +124,7 @@ fn bench_now<'a>(args: &PromoteArgs, bench: &'a Bench) -> Result<BenchNow<'a>, F
         registration_digest: Digest::of(&bench.registration_bytes),
         limits: bench.registration.limits.into(),
         commit: git::bench_commit(&bench.folder),
+        no_cases: bench.case_names().iter().filter(|name| name.parse::<CaseId>().is_err()).cloned().collect(),
         cases: bench.case_names().iter().filter_map(case).collect(),
     })
 }

@@ -20,7 +20,7 @@ use eval_evidence::chain::Link;
 use eval_evidence::store::{Evidence, StoreReader, StoreWriter};
 use eval_evidence::verified::StoreMemory;
 use eval_evidence::verify::{
-    Defect as Wrong, Finding, Replay, ReplaySettings, State, Verification, replay, verify_evidence,
+    Compiled, Defect as Wrong, Finding, Replay, ReplaySettings, State, Verification, replay, verify_evidence,
 };
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
@@ -199,7 +199,8 @@ fn replay_all(
 ) -> Result<Replay, Failure> {
     let workers = args.concurrency.scorers();
     let sandbox = environment::sandbox_without_cache(workers)?;
-    let settings = ReplaySettings { loader: &sandbox, wasmtime_version: WASMTIME_VERSION, workers };
+    let settings =
+        ReplaySettings { loader: &sandbox, compiled: Compiled::Anew, wasmtime_version: WASMTIME_VERSION, workers };
     let select = |link: &Link| {
         args.task_class.as_ref().is_none_or(|class| *class == link.position.task_class)
             && args.since.is_none_or(|since| link.finished_at >= since.0)

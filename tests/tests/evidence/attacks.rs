@@ -161,7 +161,7 @@ fn an_honest_live_run_is_sufficient_and_the_verdict_names_all_that_it_rests_on()
     assert_eq!(scene.reasons(&[]), NONE);
     let verdict = scene.judge(&[]).run().line("verdict");
     assert_eq!(verdict["record"]["file"], json!(record.file_name().expect("a name").to_str()));
-    let replay = json!({"state": "OK", "replayed": 12, "nothing_to_replay": 0, "other_fuel": 0, "findings": []});
+    let replay = json!({"state": "OK", "replayed": 12, "nothing_to_replay": 0, "other_fuel": 0, "compiled": "before", "findings": []});
     let live_runs = json!({"earlier": 1, "later": 0, "unfinished": 0});
     assert_eq!((&verdict["replay"], &verdict["live_runs"]), (&replay, &live_runs));
     let bench = &verdict["bench"];
@@ -245,9 +245,52 @@ fn stale_cassettes_are_a_reason() {
     assert_eq!(scene.reasons(&[]), NONE);
     fs::write(scene.case("001-greets").join("input/more.txt"), "another question").expect("written");
     scene.commit();
+    let record = format!("--record={}", scene.run(&["--cassettes=cassettes"]).display());
+    assert_eq!(scene.reasons(&[&record]), ["provenance_unknown", "stale_cassettes"]);
+}
+
+/// 2. An agent that finds the answers in its workspace, on a bench that is put right again before anybody looks.
+#[test]
+fn answers_to_other_questions_prove_nothing_whatever_their_cassettes_say() {
+    let scene = Scene::new();
+    let question = scene.case("001-greets").join("input/answer.txt");
+    fs::write(&question, "the answer").expect("written");
+    scene.live(&["--record=cassettes"]);
+    fs::remove_file(question).expect("as it was");
+    let path = scene.path().join("cassettes/001-greets.json");
+    let digest = |path: &Path| scene.read(path)["input_digest"].as_str().expect("a digest").to_owned();
+    let honest = digest(&scene.case("001-greets").join("cassette.json"));
+    let text = fs::read_to_string(&path).expect("text").replace(&digest(&path), &honest);
+    fs::write(path, text).expect("written");
+    let record = format!("--record={}", scene.run(&["--cassettes=cassettes"]).display());
+    assert_eq!(scene.reasons(&[&record]), ["provenance_unknown"]);
+}
+
+/// 12. A free replay of an older run, after later ones that were worse.
+#[test]
+fn a_replay_stands_in_the_place_of_the_run_that_it_replays() {
+    let scene = Scene::new();
+    scene.live(&["--record=cassettes"]);
+    scene.answer("001-greets", &harmful(&scene));
+    let bad = scene.live(&[]);
+    let replay = scene.run(&["--cassettes=cassettes"]);
+    let verdict = scene.judge(&[]).run().expect_code(5).line("verdict");
+    assert_eq!(verdict["record"]["file"], json!(bad.file_name().expect("a name").to_str()));
+    let replay = format!("--record={}", replay.display());
+    let verdict = scene.judge(&[&replay]).run().expect_code(0).line("verdict");
+    assert_eq!(verdict["live_runs"], json!({"earlier": 0, "later": 1, "unfinished": 0}));
+}
+
+/// 2. The other runs in the chain of what is handed over count too.
+#[test]
+fn a_bundle_that_is_handed_over_brings_its_other_runs_along() {
+    let scene = Scene::new();
+    scene.live(&["--cases=001*", "--out=elsewhere"]);
+    let live = scene.live(&["--record=cassettes", "--out=elsewhere"]);
+    scene.export(&live, &["--out=elsewhere", "--to=live.tar"]);
     scene.run(&["--cassettes=cassettes"]);
-    let reasons = scene.reasons(&[]);
-    assert!(reasons.contains(&"stale_cassettes".to_owned()), "{reasons:?}");
+    let verdict = scene.judge(&["--provenance=live.tar"]).run().expect_code(0).line("verdict");
+    assert_eq!(verdict["live_runs"], json!({"earlier": 1, "later": null, "unfinished": null}));
 }
 
 /// 2. The best of many runs elsewhere, recorded and replayed here.

@@ -203,9 +203,10 @@ impl TrustedKeys {
         let known = verifiers(&self.keys);
         let (text, signers) = note::open_signed(note, &known)?;
         let checkpoint = Checkpoint::read(text)?;
-        match self.first_allowed(&signers, |last| checkpoint.is_within(last)) {
+        let first = *signers.first().ok_or(NoteError::Unsigned)?;
+        match self.first_allowed(first, &signers, |last| checkpoint.is_within(last)) {
             Ok(_) => Ok(checkpoint),
-            Err(retired) => Err(OpenCheckpointError::Retired(retired)),
+            Err(retired) => Err(OpenCheckpointError::Retired(retired.name().to_owned())),
         }
     }
 
@@ -213,15 +214,15 @@ impl TrustedKeys {
         verifiers(&self.keys)
     }
 
-    /// The name of the first signer that may have signed this, or else of a retired one that may not.
-    pub(super) fn first_allowed(
+    /// The first signer that may have signed this, or else the first one, which was retired before.
+    pub(super) fn first_allowed<'k>(
         &self,
-        signers: &[&NoteVerifier],
+        first: &'k NoteVerifier,
+        signers: &[&'k NoteVerifier],
         is_covered: impl Fn(&Checkpoint) -> bool,
-    ) -> Result<String, String> {
+    ) -> Result<&'k NoteVerifier, &'k NoteVerifier> {
         let may = |signer: &&&NoteVerifier| self.trust(signer).is_some_and(|trust| trust.allows(&is_covered));
-        let name = |signer: Option<&&NoteVerifier>| signer.map(|signer| signer.name().to_owned());
-        name(signers.iter().find(may)).ok_or_else(|| name(signers.first()).unwrap_or_default())
+        signers.iter().find(may).copied().ok_or(first)
     }
 }
 
@@ -345,12 +346,12 @@ mod tests {
             let note = RecordNote::of(link).sign(&signer).expect("signed");
             judge_record_note(note.as_bytes(), link, &keys).expect("it is the record's")
         };
-        assert_eq!(judged(&record(3)), RecordSignature::Trusted { name: "old".to_owned() });
-        assert_eq!(judged(&record(4)), RecordSignature::RetiredKey { name: "old".to_owned() });
+        assert_eq!(judged(&record(3)), RecordSignature::Trusted { key: signer.verifier().clone() });
+        assert_eq!(judged(&record(4)), RecordSignature::RetiredKey { key: signer.verifier().clone() });
         let another_third = Link { hash: hash_of(b"another"), ..record(3) };
         assert_eq!(
             judged(&another_third),
-            RecordSignature::RetiredKey { name: "old".to_owned() },
+            RecordSignature::RetiredKey { key: signer.verifier().clone() },
             "not the one it anchored"
         );
     }

@@ -12,7 +12,7 @@
 use std::fmt;
 
 use super::keys::TrustedKeys;
-use super::note::{self, NoteError, NoteSigner};
+use super::note::{self, NoteError, NoteSigner, NoteVerifier};
 use crate::chain::{Link, StoreId};
 use crate::files::FileError;
 use eval_model::ids::{RecordHash, TaskClassName};
@@ -39,9 +39,9 @@ pub enum RecordSignature {
     /// Nobody here knows the keys that signed it, so it says no more than none. The name is what the note calls the first.
     UnknownKey { name: String },
     /// A key with this name signed it, and was retired before.
-    RetiredKey { name: String },
+    RetiredKey { key: NoteVerifier },
     /// A key that is trusted here has signed exactly this record.
-    Trusted { name: String },
+    Trusted { key: NoteVerifier },
 }
 
 impl RecordSignature {
@@ -114,13 +114,13 @@ pub fn judge_record_note(note: &[u8], link: &Link, trusted: &TrustedKeys) -> Res
     if found != RecordNote::of(link) {
         return Err(RecordNoteError::OtherRecord(Box::new(found)));
     }
-    match (signed.known.is_empty(), signed.unknown.first()) {
-        (false, _) => Ok(match trusted.first_allowed(&signed.known, |last| last.has_record(link)) {
-            Ok(name) => RecordSignature::Trusted { name },
-            Err(name) => RecordSignature::RetiredKey { name },
+    match (signed.known.first(), signed.unknown.first()) {
+        (Some(first), _) => Ok(match trusted.first_allowed(first, &signed.known, |last| last.has_record(link)) {
+            Ok(key) => RecordSignature::Trusted { key: key.clone() },
+            Err(key) => RecordSignature::RetiredKey { key: key.clone() },
         }),
-        (true, Some(name)) => Ok(RecordSignature::UnknownKey { name: (*name).to_owned() }),
-        (true, None) => Err(RecordNoteError::Unsigned),
+        (None, Some(name)) => Ok(RecordSignature::UnknownKey { name: (*name).to_owned() }),
+        (None, None) => Err(RecordNoteError::Unsigned),
     }
 }
 
@@ -157,12 +157,12 @@ mod tests {
         let text = format!("eval-host/record/v1\n03030303030303030303030303030303\na 2 {hash}\n\n\u{2014} ci.");
         assert!(note.starts_with(&text), "{note}");
         let name = "ci.example.org/eval-host".to_owned();
-        assert_eq!(judge(&note, &[&theirs, &mine]), Ok(RecordSignature::Trusted { name: name.clone() }));
+        assert_eq!(judge(&note, &[&theirs, &mine]), Ok(RecordSignature::Trusted { key: mine.verifier().clone() }));
         assert_eq!(judge(&note, &[&theirs]), Ok(RecordSignature::UnknownKey { name: name.clone() }));
         // Whoever adds a signature takes none away.
         let other = RecordNote::of(&link(2)).sign(&theirs).expect("signed");
         let both = format!("{other}{}\n", note.lines().last().expect("a signature"));
-        assert_eq!(judge(&both, &[&mine]), Ok(RecordSignature::Trusted { name }));
+        assert_eq!(judge(&both, &[&mine]), Ok(RecordSignature::Trusted { key: mine.verifier().clone() }));
     }
 
     #[track_caller]

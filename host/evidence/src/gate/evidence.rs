@@ -11,7 +11,7 @@ use crate::record::RecordedRun;
 use crate::store::Evidence;
 use crate::verify::{Finding, ObjectFacts, ReplaySettings, State, Verification, replay_record};
 use eval_model::advice::{Advice, Exit};
-use eval_model::ids::{CaseId, TaskClassName};
+use eval_model::ids::{CaseId, RecordHash, TaskClassName};
 
 /// A body of evidence and what a verification of it found: a store, or a bundle.
 #[derive(Clone, Copy)]
@@ -32,6 +32,8 @@ pub struct JudgedRecord {
     pub(super) stale: BTreeSet<CaseId>,
     pub(super) replay: ReplayResult,
     pub(super) live_runs: LiveRuns,
+    /// Whether this machine had seen the store before, so that a lost tail would have been noticed.
+    pub(super) was_seen_before: bool,
     /// Whether a checkpoint that it was compared with has it; `None` when it was compared with none.
     pub(super) is_anchored: Option<bool>,
 }
@@ -39,9 +41,7 @@ pub struct JudgedRecord {
 /// Why there is no evidence to judge.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoEvidence {
-    #[error(
-        "the evidence is {0}, and nothing is promoted on anything but OK; run `eval-host verify` to see what is wrong"
-    )]
+    #[error("the evidence is {0}, and nothing is promoted on anything but OK")]
     NotOk(State),
     #[error(
         "the bundle with the answers' provenance is {0}, and nothing is proved by anything but OK; run `eval-host verify` on it"
@@ -84,7 +84,7 @@ pub fn gather(
             return Err(NoEvidence::OtherClass { asked, found });
         }
         Some(link) => link,
-        None => default_record(verification, task_class).ok_or_else(|| NoEvidence::NoRecord(task_class.clone()))?,
+        None => default_record(body, task_class).ok_or_else(|| NoEvidence::NoRecord(task_class.clone()))?,
     };
     let record = body.evidence.verified_record(link).ok_or_else(|| NoEvidence::Changed(task_class.clone()))?;
     let mut facts = ObjectFacts::new(body.evidence);
@@ -98,10 +98,12 @@ pub fn gather(
             replayed: replayed.replayed,
             nothing_to_replay: replayed.nothing_to_replay,
             other_fuel: replayed.other_fuel,
+            compiled: settings.compiled,
             state: replayed.findings.iter().map(Finding::state).max().unwrap_or(State::Ok),
             findings: replayed.findings.iter().map(ToString::to_string).collect(),
         },
-        live_runs: live_runs(verification, link, &source),
+        live_runs: live_runs(&bodies, link, &source),
+        was_seen_before: verification.was_seen_before(),
         is_anchored: verification.is_anchored(&link.position.task_class, link.position.seq),
         link: link.clone(),
         record,
@@ -116,10 +118,20 @@ fn require_ok(body: Body<'_>, not_ok: fn(State) -> NoEvidence) -> Result<(), NoE
     }
 }
 
-fn default_record<'a>(verification: &'a Verification, task_class: &TaskClassName) -> Option<&'a Link> {
+/// The newest live or recorded record over the whole bench. A replay of a live run stands in its place and no later, so that nobody
+/// hides a bad run behind a free replay of an older one.
+fn default_record<'a>(body: Body<'a>, task_class: &TaskClassName) -> Option<&'a Link> {
+    let Body { evidence, verification } = body;
     let of_class = || verification.links.values().rev().filter(|link| link.position.task_class == *task_class);
-    let is_evidence = |link: &&Link| verification.run(link).is_some_and(|run| run.is_whole && !run.has_solved_examples);
-    of_class().find(is_evidence).or_else(|| of_class().next())
+    let run = |link: &Link| verification.run(link).copied();
+    let is_evidence = |link: &&Link| run(link).is_some_and(|run| run.is_whole && !run.has_solved_examples);
+    let Some(newest) = of_class().find(is_evidence) else { return of_class().next() };
+    let newest_live = of_class().filter(is_evidence).find(|link| run(link).is_some_and(|run| run.is_live));
+    let Some(live) = newest_live.filter(|live| live.hash != newest.hash) else { return Some(newest) };
+    let replayed = evidence.verified_record(newest)?;
+    let source = AnswerSource::of(&replayed, &mut ObjectFacts::new(evidence), &[body]);
+    let is_of_it = matches!(source, AnswerSource::Recorded(run) if run.hash == live.hash);
+    Some(if is_of_it { newest } else { live })
 }
 
 /// The cases whose recorded answers are to other input.
@@ -127,23 +139,30 @@ fn stale(record: &RecordedRun, facts: &mut ObjectFacts<'_>) -> BTreeSet<CaseId> 
     let mut is_stale = |case: &CaseId, cassette| {
         let made_for = facts.cassette(cassette).map(|cassette| cassette.input_digest);
         let input = facts.manifest(record.case_digest_set[case]).map(|manifest| manifest.input_digest);
-        made_for != input
+        // What is left out of a bundle says nothing.
+        made_for.zip(input).is_some_and(|(made_for, input)| made_for != input)
     };
     let cassettes = record.cassette_digest_set.iter().filter_map(|(case, digest)| Some((case, (*digest)?)));
     cassettes.filter(|(case, cassette)| is_stale(case, *cassette)).map(|(case, _)| case.clone()).collect()
 }
 
-/// The other live runs of the class: nobody can report only the best of ten. The run that the answers are from is not another.
-fn live_runs(verification: &Verification, judged: &Link, source: &AnswerSource) -> LiveRuns {
-    let task_class = &judged.position.task_class;
-    let is_source = |link: &Link| matches!(source, AnswerSource::Recorded(run) if run.hash == link.hash);
-    let others = verification.links.values().filter(|link| {
-        link.position.task_class == *task_class
-            && verification.run(link).is_some_and(|run| run.is_live)
-            && !is_source(link)
-    });
-    let seqs: Vec<_> = others.map(|link| link.position.seq).collect();
-    let earlier = seqs.iter().filter(|seq| **seq < judged.position.seq).count() as u64;
-    let later = seqs.iter().filter(|seq| **seq > judged.position.seq).count() as u64;
-    LiveRuns { earlier, later, unfinished: verification.unfinished_of(task_class) }
+/// The other live runs of the class: nobody can report only the best of ten. The run that the answers are from is not another, and
+/// earlier and later are before and after it, wherever it is.
+fn live_runs(bodies: &[Body<'_>], judged: &Link, source: &AnswerSource) -> LiveRuns {
+    let source = match source {
+        AnswerSource::Recorded(run) => Some(run),
+        _ => None,
+    };
+    let holds = |body: &Body<'_>, hash: RecordHash| body.verification.links.values().any(|link| link.hash == hash);
+    let mut runs = LiveRuns { earlier: 0, later: Some(0), unfinished: Some(0), unfinished_at_least: 0 };
+    for (index, body) in bodies.iter().enumerate() {
+        let place = match source.filter(|run| holds(body, run.hash)) {
+            Some(run) => run.seq,
+            None if index == 0 => judged.position.seq,
+            // Handed over, and of no use.
+            None => continue,
+        };
+        runs.add(body.verification, &judged.position.task_class, place, source.map(|run| run.hash));
+    }
+    runs
 }

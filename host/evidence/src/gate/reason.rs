@@ -9,6 +9,7 @@ use crate::cassette::Provenance;
 use crate::record::Sut;
 use crate::verify::State;
 use eval_model::ids::{CaseId, Digest, Tier};
+use eval_model::money::Usd;
 use eval_model::report::{PromotionMetric, Selection};
 use eval_model::text::Words;
 
@@ -24,9 +25,10 @@ pub enum Reason {
     OtherLimits,
     OtherCases { changed: BTreeSet<CaseId> },
     NotEveryCase { missing: BTreeSet<CaseId> },
+    NoCases { folders: BTreeSet<String> },
     CasesSelected { selection: Selection },
     SolvedExamples,
-    ProvenanceUnknown { claimed: Option<Provenance> },
+    ProvenanceUnknown { claimed: Vec<Provenance> },
     StaleCassettes { cases: BTreeSet<CaseId> },
     SeveralSystems { suts: BTreeSet<Sut> },
     NoSystem,
@@ -55,6 +57,7 @@ impl Reason {
             Self::OtherLimits => "other_limits",
             Self::OtherCases { .. } => "other_cases",
             Self::NotEveryCase { .. } => "not_every_case",
+            Self::NoCases { .. } => "no_cases",
             Self::CasesSelected { .. } => "cases_selected",
             Self::SolvedExamples => "solved_examples",
             Self::ProvenanceUnknown { .. } => "provenance_unknown",
@@ -102,11 +105,15 @@ impl fmt::Display for Reason {
                 write!(f, "cases were changed or removed since they were run, or do not load now: {}", list(changed))
             }
             Self::NotEveryCase { missing } => write!(f, "cases of the bench were not run: {}", list(missing)),
+            Self::NoCases { folders } => {
+                let folders = folders.iter().map(|folder| Words(folder).to_string());
+                write!(f, "the bench has folders among its cases whose names are no case's: {}", list(folders))
+            }
             Self::CasesSelected { selection } => {
                 write!(f, "{} of the bench's {} cases were selected", selection.selected, selection.cases_in_bench)
             }
             Self::SolvedExamples => f.write_str("outputs are solved examples: an answer key, not evidence"),
-            Self::ProvenanceUnknown { claimed } => provenance_unknown(f, claimed.as_ref()),
+            Self::ProvenanceUnknown { claimed } => provenance_unknown(f, claimed),
             Self::StaleCassettes { cases } => {
                 write!(f, "answers were recorded for other input than the case has: {}", list(cases))
             }
@@ -126,8 +133,11 @@ impl fmt::Display for Reason {
             Self::BenchWasDirty => f.write_str(
                 "the bench's files differed from its commit when it was run: run it again on a clean checkout",
             ),
-            Self::Replay { state, findings } => {
-                write!(f, "the scores are not what the record says ({state}): {}", findings.join("; "))
+            Self::Replay { state: State::Tampered, findings } => {
+                write!(f, "the scores are not what the record says: {}", findings.join("; "))
+            }
+            Self::Replay { findings, .. } => {
+                write!(f, "the scores cannot be derived again here: {}", findings.join("; "))
             }
             Self::CannotBeReplayed { cases } => write!(
                 f,
@@ -149,15 +159,20 @@ impl fmt::Display for Reason {
     }
 }
 
-fn provenance_unknown(f: &mut fmt::Formatter<'_>, claimed: Option<&Provenance>) -> fmt::Result {
-    f.write_str("no live record of this chain has exactly these answers")?;
+fn provenance_unknown(f: &mut fmt::Formatter<'_>, claimed: &[Provenance]) -> fmt::Result {
+    f.write_str("no one live record at hand has exactly these answers, to these inputs")?;
     match claimed {
-        Some(Provenance { store_id, started_marker, .. }) => write!(
+        [_, _, ..] => write!(
+            f,
+            ": their cassettes say that they are of {} runs, and answers that were picked from several are none's",
+            claimed.len()
+        ),
+        [Provenance { store_id, started_marker, .. }] => write!(
             f,
             "; their cassettes say that they are of the store `{store_id}`, of the run announced by `{started_marker}`: hand over \
              that record with `--provenance <bundle>`"
         ),
-        None => f.write_str(", and their cassettes name none: run live, or replay what `run --live --record` wrote"),
+        [] => f.write_str(", and their cassettes name none: run live, or replay what `run --live --record` wrote"),
     }
 }
 
@@ -167,8 +182,11 @@ pub enum Remark {
     RegistrationChanged,
     EarlierLiveRuns { count: u64 },
     LaterLiveRuns { count: u64 },
+    LaterUnknown,
     UnfinishedRuns { count: u64 },
-    UnfinishedUnknown,
+    UnfinishedUnknown { known: u64 },
+    LostAgents { usd: Usd },
+    NotSeenBefore,
     Unconfined,
     Unsigned,
     NotAnchored,
@@ -184,7 +202,10 @@ impl Remark {
             Self::EarlierLiveRuns { .. } => "earlier_live_runs",
             Self::LaterLiveRuns { .. } => "later_live_runs",
             Self::UnfinishedRuns { .. } => "unfinished_runs",
-            Self::UnfinishedUnknown => "unfinished_runs_unknown",
+            Self::LaterUnknown => "later_live_runs_unknown",
+            Self::UnfinishedUnknown { .. } => "unfinished_runs_unknown",
+            Self::LostAgents { .. } => "lost_agents",
+            Self::NotSeenBefore => "not_seen_before",
             Self::Unconfined => "unconfined",
             Self::Unsigned => "not_signed",
             Self::NotAnchored => "not_anchored",
@@ -203,9 +224,19 @@ impl fmt::Display for Remark {
             Self::EarlierLiveRuns { count } => write!(f, "live runs that were recorded before: {count}"),
             Self::LaterLiveRuns { count } => write!(f, "live runs that were recorded since: {count}"),
             Self::UnfinishedRuns { count } => write!(f, "live runs that were started and never recorded: {count}"),
-            Self::UnfinishedUnknown => {
-                f.write_str("nobody can tell from a bundle how many live runs were started and never recorded")
-            }
+            Self::LaterUnknown => f.write_str("nobody can tell from a bundle how many live runs were recorded since"),
+            Self::UnfinishedUnknown { known } => write!(
+                f,
+                "nobody can tell from a bundle how many live runs were started and never recorded: at least {known}"
+            ),
+            Self::LostAgents { usd } => write!(
+                f,
+                "{usd} of the run's cost is of agents that were lost with the process that had started them: their cases were \
+                 answered again"
+            ),
+            Self::NotSeenBefore => f.write_str(
+                "this machine had not seen the store before, so nobody can tell here whether records are missing",
+            ),
             Self::Unconfined => {
                 f.write_str("the agent was not confined: it could read whatever its user can, the bench's answers too")
             }

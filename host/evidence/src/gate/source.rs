@@ -1,8 +1,8 @@
 //! Where the answers of a record come from, as far as anybody can show it.
 //!
 //! A recorded answer is evidence only if one live record has exactly that answer for that case: the same output, or the same fault,
-//! at the same cost, of the same system under test. One record for all of them: answers picked from several runs are the best of
-//! many. What a cassette says of its own origin is a hint where to look and proves nothing.
+//! to the same input, at the same cost, of the same system under test. One record for all of them: answers picked from several runs
+//! are the best of many. What a cassette says of its own origin, or of the input that it answers, is a hint and proves nothing.
 
 use super::evidence::Body;
 use crate::cassette::Provenance;
@@ -19,8 +19,8 @@ pub enum AnswerSource {
     Live,
     /// From the run of this live record.
     Recorded(ProvenRun),
-    /// From cassettes that no live record at hand bears out. `claimed` is what the first of them says of its origin.
-    Unknown { claimed: Option<Provenance> },
+    /// From cassettes that no live record at hand bears out. `claimed` is what they say of their origin, each run once.
+    Unknown { claimed: Vec<Provenance> },
     /// Some are from a curator.
     SolvedExamples,
 }
@@ -44,25 +44,34 @@ impl AnswerSource {
         if record.output_kinds.contains(&OutputKind::SolvedExample) {
             return Self::SolvedExamples;
         }
-        match bodies.iter().find_map(|body| proven_run(record, body)) {
+        match bodies.iter().find_map(|body| proven_run(record, facts, body)) {
             Some(run) => Self::Recorded(run),
             None => Self::Unknown { claimed: claimed(record, facts) },
         }
     }
 }
 
-fn claimed(record: &RecordedRun, facts: &mut ObjectFacts<'_>) -> Option<Provenance> {
-    let cassettes = record.cassette_digest_set.values().copied().flatten();
-    cassettes.into_iter().find_map(|digest| facts.cassette(digest)?.provenance)
+fn claimed(record: &RecordedRun, facts: &mut ObjectFacts<'_>) -> Vec<Provenance> {
+    let mut runs: Vec<Provenance> = Vec::new();
+    for digest in record.cassette_digest_set.values().copied().flatten() {
+        let claimed = facts.cassette(digest).and_then(|cassette| cassette.provenance);
+        let is_new = |claimed: &Provenance| runs.iter().all(|run| run.started_marker != claimed.started_marker);
+        runs.extend(claimed.filter(is_new));
+    }
+    runs
 }
 
 /// The newest live record of a body of evidence that has every answer of a record.
-fn proven_run(record: &RecordedRun, body: &Body<'_>) -> Option<ProvenRun> {
+fn proven_run(record: &RecordedRun, facts: &mut ObjectFacts<'_>, body: &Body<'_>) -> Option<ProvenRun> {
     let live = |link: &&Link| {
         link.position.task_class == record.task_class && body.verification.run(link).is_some_and(|run| run.is_live)
     };
     let mut links = body.verification.links.values().rev().filter(live);
-    let link = links.find(|link| body.evidence.verified_record(link).is_some_and(|live| has_answers(&live, record)))?;
+    let mut there = ObjectFacts::new(body.evidence);
+    let link = links.find(|link| {
+        let live = body.evidence.verified_record(link);
+        live.is_some_and(|live| has_answers(&live, record) && has_inputs(&live, &mut there, record, facts))
+    })?;
     Some(ProvenRun {
         store_id: link.position.store_id,
         seq: link.position.seq,
@@ -87,6 +96,23 @@ fn has_answers(live: &RecordedRun, record: &RecordedRun) -> bool {
         })
     };
     is_same_sut && record.report.cases.iter().all(is_same)
+}
+
+/// Whether a live record's agent was asked what the answers of another are to.
+fn has_inputs(
+    live: &RecordedRun,
+    there: &mut ObjectFacts<'_>,
+    record: &RecordedRun,
+    here: &mut ObjectFacts<'_>,
+) -> bool {
+    let input = |facts: &mut ObjectFacts<'_>, record: &RecordedRun, case: &CaseId| {
+        let digest = record.case_digest_set.get(case)?;
+        facts.manifest(*digest).map(|manifest| manifest.input_digest)
+    };
+    record.case_digest_set.keys().all(|case| {
+        let asked = input(there, live, case);
+        asked.is_some() && asked == input(here, record, case)
+    })
 }
 
 fn same_meter(one: &CaseResult<RecordedScore>, other: &CaseResult<RecordedScore>) -> bool {

@@ -9,8 +9,9 @@ use crate::cassette::Provenance;
 use crate::chain::{Heads, StoreId};
 use crate::record::fixture::{REGISTRATION, Run};
 use crate::record::{RecordedRun, Sut};
-use crate::verify::State;
+use crate::verify::{Compiled, State};
 use eval_model::ids::{CaseId, Digest, Tier};
+use eval_model::money::Usd;
 use eval_model::report::{LoadErrorEntry, PromotionMetric};
 use proptest::prelude::*;
 
@@ -30,8 +31,18 @@ fn bench(standards: &Standards) -> BenchNow<'_> {
     let cases = case_digest_set.into_iter().map(|(case, digest)| (case, Some(digest))).collect();
     let commit = "0123456789abcdef0123456789abcdef01234567".parse().expect("a commit");
     let commit = Some(BenchCommit { commit, is_dirty: false });
-    let current_tier = Tier::Bronze;
-    BenchNow { task_class, current_tier, standards, rubric_digest, registration_digest, limits, commit, cases }
+    let (current_tier, no_cases) = (Tier::Bronze, [].into());
+    BenchNow {
+        task_class,
+        current_tier,
+        standards,
+        rubric_digest,
+        registration_digest,
+        limits,
+        commit,
+        no_cases,
+        cases,
+    }
 }
 
 /// Evidence that is good enough for silver: a live run.
@@ -39,8 +50,14 @@ fn good() -> JudgedRecord {
     let position = Heads::default().next(StoreId::from_bytes([1; 16]), &"fixture".parse().expect("a task class"));
     let bytes = Run::new(0).live_at(&position, Digest::of(b"a marker")).to_bytes();
     let (record, link) = RecordedRun::read(&bytes).expect("a record");
-    let replay =
-        ReplayResult { replayed: 2, nothing_to_replay: 0, other_fuel: 0, state: State::Ok, findings: Vec::new() };
+    let replay = ReplayResult {
+        replayed: 2,
+        nothing_to_replay: 0,
+        other_fuel: 0,
+        compiled: Compiled::Anew,
+        state: State::Ok,
+        findings: Vec::new(),
+    };
     JudgedRecord {
         link,
         record,
@@ -48,9 +65,14 @@ fn good() -> JudgedRecord {
         signature: RecordSignature::None,
         stale: [].into(),
         replay,
-        live_runs: LiveRuns { earlier: 0, later: 0, unfinished: Some(1) },
+        live_runs: runs(0, Some(0), Some(1)),
+        was_seen_before: true,
         is_anchored: None,
     }
+}
+
+fn runs(earlier: u64, later: Option<u64>, unfinished: Option<u64>) -> LiveRuns {
+    LiveRuns { earlier, later, unfinished, unfinished_at_least: 1 }
 }
 
 /// The codes of a verdict on the evidence when it was changed.
@@ -67,7 +89,8 @@ fn remarks_when(change: impl FnOnce(&mut JudgedRecord)) -> Vec<&'static str> {
 }
 
 fn trusted() -> RecordSignature {
-    RecordSignature::Trusted { name: "ci".to_owned() }
+    let key = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
+    RecordSignature::Trusted { key: key.parse().expect("a key") }
 }
 
 fn unknown_key() -> RecordSignature {
@@ -206,7 +229,7 @@ fn recorded_answers_count_only_with_the_live_record_that_they_are_from() {
     assert_eq!(codes_when(|evidence| evidence.source = proven(false)), [""; 0]);
     assert_eq!(codes_when(|evidence| evidence.source = AnswerSource::SolvedExamples), ["solved_examples"]);
     assert_eq!(
-        codes_when(|evidence| evidence.source = AnswerSource::Unknown { claimed: None }),
+        codes_when(|evidence| evidence.source = AnswerSource::Unknown { claimed: Vec::new() }),
         ["provenance_unknown"]
     );
     let claimed = Provenance {
@@ -214,8 +237,10 @@ fn recorded_answers_count_only_with_the_live_record_that_they_are_from() {
         started_marker: Digest::of(b"a marker"),
         output_digest: None,
     };
-    let reason = Reason::ProvenanceUnknown { claimed: Some(claimed) }.to_string();
+    let reason = Reason::ProvenanceUnknown { claimed: vec![claimed] }.to_string();
     assert!(reason.contains("the store `07070707070707070707070707070707`"), "{reason}");
+    let several = Reason::ProvenanceUnknown { claimed: vec![claimed; 2] }.to_string();
+    assert!(several.contains("they are of 2 runs"), "{several}");
     let stale = |evidence: &mut JudgedRecord| evidence.stale = ["002-second".parse().expect("a case id")].into();
     assert_eq!(codes_when(stale), ["stale_cassettes"]);
 }
@@ -249,6 +274,16 @@ fn a_bench_can_demand_signatures_of_the_record_and_of_the_run_that_its_answers_a
 }
 
 #[test]
+fn a_folder_that_no_run_counts_is_a_reason() {
+    let standards = standards();
+    let mut bench = bench(&standards);
+    bench.no_cases = ["042_Hard".to_owned()].into();
+    let verdict = judge(&bench, Tier::Silver, &good());
+    assert_eq!(codes_of(&verdict), ["no_cases"]);
+    assert!(verdict.reasons[0].to_string().ends_with(": `042_Hard`"), "{}", verdict.reasons[0]);
+}
+
+#[test]
 fn limits_are_those_of_the_registration() {
     let standards = standards();
     let mut bench = bench(&standards);
@@ -261,17 +296,21 @@ fn what_a_reviewer_should_know_is_said_and_refuses_nothing() {
     assert_eq!(remarks_when(|_| {}), ["unfinished_runs", "unconfined", "not_signed"]);
     let all = |evidence: &mut JudgedRecord| {
         evidence.record.registration_digest = Digest::of(b"another registration");
-        evidence.live_runs = LiveRuns { earlier: 3, later: 1, unfinished: None };
+        evidence.live_runs = runs(3, Some(1), None);
         evidence.signature = trusted();
         evidence.is_anchored = Some(false);
         evidence.replay.other_fuel = 2;
         evidence.record.report.warnings.push("a warning".to_owned());
+        evidence.record.report.total_cost_usd += 0.25;
+        evidence.was_seen_before = false;
     };
     let expected = [
         "registration_changed",
         "earlier_live_runs",
         "later_live_runs",
         "unfinished_runs_unknown",
+        "lost_agents",
+        "not_seen_before",
         "unconfined",
         "not_anchored",
         "other_fuel",
@@ -322,7 +361,7 @@ fn a_verdict_says_which_record_and_which_figures_it_rests_on() {
     let verdict = judge(&bench(&standards()), Tier::Silver, &evidence);
     assert_eq!(verdict.reasons, [Reason::Aborted]);
     assert_eq!((verdict.current_tier, verdict.target_tier), (Tier::Bronze, Tier::Silver));
-    assert_eq!(verdict.live_runs, LiveRuns { earlier: 0, later: 0, unfinished: Some(1) });
+    assert_eq!(verdict.live_runs, runs(0, Some(0), Some(1)));
     let JudgedRecord { link, record, .. } = evidence;
     let read = RecordRead {
         file: link.file_name().as_str().to_owned(),
@@ -371,9 +410,10 @@ fn reasons() -> Vec<Reason> {
         Reason::OtherLimits,
         Reason::OtherCases { changed: [].into() },
         Reason::NotEveryCase { missing: [].into() },
+        Reason::NoCases { folders: [].into() },
         Reason::CasesSelected { selection },
         Reason::SolvedExamples,
-        Reason::ProvenanceUnknown { claimed: None },
+        Reason::ProvenanceUnknown { claimed: Vec::new() },
         Reason::StaleCassettes { cases: [].into() },
         Reason::SeveralSystems { suts: [].into() },
         Reason::NoSystem,
@@ -397,7 +437,10 @@ fn remarks() -> Vec<Remark> {
         Remark::EarlierLiveRuns { count: 1 },
         Remark::LaterLiveRuns { count: 1 },
         Remark::UnfinishedRuns { count: 1 },
-        Remark::UnfinishedUnknown,
+        Remark::LaterUnknown,
+        Remark::UnfinishedUnknown { known: 1 },
+        Remark::LostAgents { usd: Usd::ZERO },
+        Remark::NotSeenBefore,
         Remark::Unconfined,
         Remark::Unsigned,
         Remark::NotAnchored,

@@ -7,9 +7,11 @@ use super::evidence::JudgedRecord;
 use super::reason::{Reason, Remark};
 use super::source::{AnswerSource, ProvenRun};
 use crate::anchor::RecordSignature;
-use crate::record::{RecordedRun, RecordedScore, Sut};
-use crate::verify::State;
+use crate::chain::Link;
+use crate::record::{Mode, RecordedRun, RecordedScore, Sut};
+use crate::verify::{Compiled, ObjectScope, State, Verification};
 use eval_model::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName, Tier};
+use eval_model::money::Usd;
 use eval_model::outcome::OutcomeClass;
 use eval_model::report::{CaseResult, PromotionMetric};
 
@@ -88,11 +90,39 @@ impl Confinement {
 /// The other live runs of the task class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveRuns {
-    /// Recorded before the one that is judged, and since.
+    /// Recorded before the one that is judged.
     pub earlier: u64,
-    pub later: u64,
+    /// Recorded since; `None` where nobody can know.
+    pub later: Option<u64>,
     /// Started and never recorded; `None` where nobody can know.
     pub unfinished: Option<u64>,
+    /// What is known of them where the rest is not.
+    pub unfinished_at_least: u64,
+}
+
+impl LiveRuns {
+    /// Adds those of a body of evidence, before and after a place, but for the run that the answers are from.
+    pub(super) fn add(
+        &mut self,
+        verification: &Verification,
+        task_class: &TaskClassName,
+        place: u64,
+        source: Option<RecordHash>,
+    ) {
+        let is_other = |link: &&Link| {
+            link.position.task_class == *task_class
+                && Some(link.hash) != source
+                && verification.run(link).is_some_and(|run| run.is_live)
+        };
+        let seqs: Vec<_> = verification.links.values().filter(is_other).map(|link| link.position.seq).collect();
+        let later = seqs.iter().filter(|seq| **seq > place).count() as u64;
+        // A bundle ends with its record, whatever came after it.
+        let is_bundle = verification.scope() == ObjectScope::Newest;
+        self.earlier += seqs.iter().filter(|seq| **seq < place).count() as u64;
+        self.later = self.later.filter(|_| !is_bundle).map(|sum| sum + later);
+        self.unfinished = self.unfinished.zip(verification.unfinished_of(task_class)).map(|(sum, more)| sum + more);
+        self.unfinished_at_least += verification.unfinished_at_least(task_class);
+    }
 }
 
 /// What came of scoring every case of the record again.
@@ -101,6 +131,8 @@ pub struct ReplayResult {
     pub replayed: u64,
     pub nothing_to_replay: u64,
     pub other_fuel: u64,
+    /// Where the rubric's code came from.
+    pub compiled: Compiled,
     pub state: State,
     pub findings: Vec<String>,
 }
@@ -226,7 +258,9 @@ fn bench_reasons(record: &RecordedRun, bench: &BenchNow<'_>) -> Vec<Reason> {
     let missing: BTreeSet<_> = bench.cases.keys().filter(is_missing).cloned().collect();
     let is_other = |(case, digest): &(&CaseId, &Digest)| bench.cases.get(*case) != Some(&Some(**digest));
     let changed: BTreeSet<_> = record.case_digest_set.iter().filter(is_other).map(|(case, _)| case.clone()).collect();
+    let folders = bench.no_cases.clone();
     [
+        (!folders.is_empty()).then_some(Reason::NoCases { folders }),
         (recorded != now).then_some(Reason::OtherRubric { recorded, now }),
         (record.limits != bench.limits).then_some(Reason::OtherLimits),
         (!changed.is_empty()).then_some(Reason::OtherCases { changed }),
@@ -274,7 +308,7 @@ fn wholeness_reasons(record: &RecordedRun) -> Vec<Reason> {
 fn source_reasons(evidence: &JudgedRecord) -> Vec<Reason> {
     let source = match &evidence.source {
         AnswerSource::SolvedExamples => Some(Reason::SolvedExamples),
-        AnswerSource::Unknown { claimed } => Some(Reason::ProvenanceUnknown { claimed: *claimed }),
+        AnswerSource::Unknown { claimed } => Some(Reason::ProvenanceUnknown { claimed: claimed.clone() }),
         AnswerSource::Live | AnswerSource::Recorded(_) => None,
     };
     let cases = evidence.stale.clone();
@@ -304,17 +338,23 @@ fn confinement(evidence: &JudgedRecord) -> Option<Confinement> {
 /// What refuses nothing, and what whoever signs should have read.
 fn remarks(evidence: &JudgedRecord, bench: &BenchNow<'_>) -> Vec<Remark> {
     let (record, runs) = (&evidence.record, evidence.live_runs);
+    let known = runs.unfinished_at_least;
     let some = |count: u64| (count > 0).then_some(count);
     let warnings = record.report.warnings.len() as u64;
     let changed = record.registration_digest != bench.registration_digest;
     [
         changed.then_some(Remark::RegistrationChanged),
         some(runs.earlier).map(|count| Remark::EarlierLiveRuns { count }),
-        some(runs.later).map(|count| Remark::LaterLiveRuns { count }),
+        match runs.later {
+            None => Some(Remark::LaterUnknown),
+            Some(count) => some(count).map(|count| Remark::LaterLiveRuns { count }),
+        },
         match runs.unfinished {
-            None => Some(Remark::UnfinishedUnknown),
+            None => Some(Remark::UnfinishedUnknown { known }),
             Some(count) => some(count).map(|count| Remark::UnfinishedRuns { count }),
         },
+        lost_usd(record).map(|usd| Remark::LostAgents { usd }),
+        (!evidence.was_seen_before).then_some(Remark::NotSeenBefore),
         confinement(evidence).map(|Confinement::None| Remark::Unconfined),
         (!evidence.signature.is_trusted()).then_some(Remark::Unsigned),
         (evidence.is_anchored == Some(false)).then_some(Remark::NotAnchored),
@@ -324,4 +364,11 @@ fn remarks(evidence: &JudgedRecord, bench: &BenchNow<'_>) -> Vec<Remark> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// What a live run spent on agents that gave no answer: they were lost with the process that had started them.
+fn lost_usd(record: &RecordedRun) -> Option<Usd> {
+    let answered: f64 = record.report.cases.iter().map(|case| case.score.fields().cost_usd).sum();
+    let lost = Usd::from_dollars(record.report.total_cost_usd - answered)?;
+    (record.mode == Mode::Live && lost > Usd::ZERO).then_some(lost)
 }

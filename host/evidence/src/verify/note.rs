@@ -17,6 +17,8 @@ pub enum Note {
     NothingRemembered,
     /// The evidence says that it is what a bundle of this record holds.
     Excerpt { task_class: TaskClassName, seq: u64 },
+    /// Something is wrong with task classes that were not asked for.
+    OtherFindings { findings: usize },
     /// Something is wrong with records that were not asked for.
     EarlierFindings { findings: usize, since: UtcMillis },
     /// Somebody else owns parts of the store, of which this is the first.
@@ -39,6 +41,7 @@ impl Note {
             Self::NotSeenBefore
             | Self::NothingRemembered
             | Self::Excerpt { .. }
+            | Self::OtherFindings { .. }
             | Self::EarlierFindings { .. }
             | Self::ForeignOwner { .. }
             | Self::OpenToOthers { .. }
@@ -62,6 +65,9 @@ impl fmt::Display for Note {
                 "this is what a bundle of record {seq} of `{task_class}` holds: objects of earlier records, markers of live runs up \
                  to it and other task classes are left out, so nobody can tell from it which runs were never recorded"
             ),
+            Self::OtherFindings { findings } => {
+                write!(f, "findings about other task classes do not count here, and are not shown: {findings}")
+            }
             Self::EarlierFindings { findings, since } => {
                 write!(f, "findings about records that were finished before {since} count, and are not shown: {findings}")
             }

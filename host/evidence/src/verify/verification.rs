@@ -82,8 +82,13 @@ impl Verification {
 
     /// Keeps what concerns one task class. What nobody can attribute concerns every one.
     pub fn limit_to(&mut self, task_class: &TaskClassName) {
+        let before = self.findings.len();
         self.findings.retain(|finding| finding.task_class.as_ref().is_none_or(|class| class == task_class));
+        let findings = before - self.findings.len();
         self.notes.retain(|note| note.task_class().is_none_or(|class| class == task_class));
+        if findings > 0 {
+            self.notes.push(Note::OtherFindings { findings });
+        }
         self.classes.retain(|class, _| class == task_class);
         self.links.retain(|(class, _), _| class == task_class);
         self.left_out.retain(|(class, _)| class == task_class);
@@ -126,7 +131,17 @@ impl Verification {
         if self.excerpt.as_ref().is_some_and(|excerpt| excerpt.task_class == *task_class) {
             return None;
         }
-        Some(self.unfinished.iter().filter(|started| started.marker.task_class == *task_class).count() as u64)
+        Some(self.unfinished_at_least(task_class))
+    }
+
+    /// What is known of them, wherever nobody can know all.
+    pub fn unfinished_at_least(&self, task_class: &TaskClassName) -> u64 {
+        self.unfinished.iter().filter(|started| started.marker.task_class == *task_class).count() as u64
+    }
+
+    /// Whether there was something to compare the evidence with: a bundle has no past, and needs none.
+    pub fn was_seen_before(&self) -> bool {
+        !self.notes.iter().any(|note| matches!(note, Note::NotSeenBefore | Note::NothingRemembered))
     }
 
     pub(super) fn hash_at(&self, task_class: &TaskClassName, seq: u64) -> Option<RecordHash> {

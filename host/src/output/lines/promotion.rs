@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{LINES_VERSION, Line};
-use eval_evidence::anchor::RecordSignature;
+use eval_evidence::anchor::{NoteVerifier, RecordSignature};
 use eval_evidence::chain::StoreId;
 use eval_evidence::gate::{
     BenchCommit, BenchRead, Figures, LiveRuns, PromotionVerdict, ProvenRun, RecordRead, ReplayResult,
@@ -97,15 +97,18 @@ impl From<&BenchRead> for BenchLine {
 pub(super) struct SignatureLine<'a> {
     pub(super) state: &'static str,
     pub(super) key: Option<&'a str>,
+    pub(super) verifier: Option<String>,
 }
 
 impl<'a> From<&'a RecordSignature> for SignatureLine<'a> {
     fn from(signature: &'a RecordSignature) -> Self {
+        let known =
+            |state, key: &'a NoteVerifier| Self { state, key: Some(key.name()), verifier: Some(key.to_string()) };
         match signature {
-            RecordSignature::None => Self { state: "none", key: None },
-            RecordSignature::UnknownKey { name } => Self { state: "unknown_key", key: Some(name) },
-            RecordSignature::RetiredKey { name } => Self { state: "retired_key", key: Some(name) },
-            RecordSignature::Trusted { name } => Self { state: "trusted", key: Some(name) },
+            RecordSignature::None => Self { state: "none", key: None, verifier: None },
+            RecordSignature::UnknownKey { name } => Self { state: "unknown_key", key: Some(name), verifier: None },
+            RecordSignature::RetiredKey { key } => known("retired_key", key),
+            RecordSignature::Trusted { key } => known("trusted", key),
         }
     }
 }
@@ -127,12 +130,12 @@ impl From<&ProvenRun> for ProvenanceLine {
 #[derive(Serialize)]
 pub(super) struct LiveRunsLine {
     pub(super) earlier: u64,
-    pub(super) later: u64,
+    pub(super) later: Option<u64>,
     pub(super) unfinished: Option<u64>,
 }
 
 impl From<LiveRuns> for LiveRunsLine {
-    fn from(LiveRuns { earlier, later, unfinished }: LiveRuns) -> Self {
+    fn from(LiveRuns { earlier, later, unfinished, .. }: LiveRuns) -> Self {
         Self { earlier, later, unfinished }
     }
 }
@@ -143,6 +146,7 @@ pub(super) struct VerdictReplayLine<'a> {
     pub(super) replayed: u64,
     pub(super) nothing_to_replay: u64,
     pub(super) other_fuel: u64,
+    pub(super) compiled: &'static str,
     pub(super) findings: &'a [String],
 }
 
@@ -153,6 +157,7 @@ impl<'a> From<&'a ReplayResult> for VerdictReplayLine<'a> {
             replayed: replay.replayed,
             nothing_to_replay: replay.nothing_to_replay,
             other_fuel: replay.other_fuel,
+            compiled: replay.compiled.as_str(),
             findings: &replay.findings,
         }
     }

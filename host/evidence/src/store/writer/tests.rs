@@ -107,7 +107,7 @@ fn a_signature_is_unknown_until_somebody_says_whom_to_trust() {
     let name = || "PeterNeumann".to_owned();
     assert_eq!(*verification.signature(&signed.link), RecordSignature::UnknownKey { name: name() });
     verification.check_signatures(&TrustedKeys::default().trusting(signer().verifier()).expect("a key"));
-    assert_eq!(*verification.signature(&signed.link), RecordSignature::Trusted { name: name() });
+    assert_eq!(*verification.signature(&signed.link), RecordSignature::Trusted { key: signer().verifier().clone() });
     assert_eq!(*verification.signature(&plain.link), RecordSignature::None);
     let counts = SignatureCounts { trusted: 1, unknown: 0, unsigned: 1 };
     assert_eq!((verification.signature_counts(&class("a")), verification.state()), (counts, State::Ok));
