@@ -19,7 +19,7 @@ use super::printer::Printer;
 use super::{Places, environment};
 use crate::output::lines::Line;
 use eval_evidence::anchor::{Checkpoint, KeyStanding, NoteSigner, TrustedKeys};
-use eval_evidence::verify::{Note, ObjectScope, Verification};
+use eval_evidence::verify::{Note, Verification};
 use eval_model::advice::Exit;
 
 #[derive(Debug, Args)]
@@ -95,7 +95,8 @@ fn check_extends_earlier(
         if checkpoint.store_id() != verification.store_id {
             continue;
         }
-        verification.compare_with_checkpoints(std::slice::from_ref(&checkpoint), ObjectScope::All);
+        // What was unpacked from a bundle lacks markers and other classes; that it lacks later records is still a finding.
+        verification.compare_with_checkpoints(std::slice::from_ref(&checkpoint), verification.scope());
         if let Some(finding) = verification.findings.first() {
             return Err(EvidenceError::OtherPast { path, finding: finding.to_string() }.into());
         }

@@ -244,7 +244,7 @@ impl Advice for HostError {
         let hint = match self {
             Self::WriteKey { .. } => "--key takes a file that does not exist yet",
             Self::WriteBundle { source: ExportError::Write(_) | ExportError::Place(_), .. } => {
-                "--to takes a file that does not exist yet"
+                "--to takes a file that does not exist yet, in a folder that can be written and has room"
             }
             Self::NoCargoHome => "set CARGO_HOME to cargo's folder",
             Self::MakeScratch { .. } => "--keep-scratch takes a folder that does not exist yet",
@@ -349,6 +349,6 @@ mod tests {
         assert_eq!(not_written(ExportError::Changed).exit, Exit::EvidenceBroken);
         let full = not_written(ExportError::Write(io::Error::other("no room")));
         assert_eq!(full.exit, Exit::HarnessError);
-        assert!(full.rendered().ends_with("  caused by: no room\nhint: --to takes a file that does not exist yet"));
+        assert!(full.rendered().ends_with("  caused by: no room\nhint: --to takes a file that does not exist yet, in a folder that can be written and has room"));
     }
 }

@@ -45,7 +45,9 @@ pub(super) fn memory_of(places: &Places, trust: TrustArgs) -> Result<StoreMemory
 pub(super) fn open_reader(places: &Places, memory: &StoreMemory) -> Result<StoreReader, EvidenceError> {
     StoreReader::open(&places.out, LOCK_PATIENCE).map_err(|source| {
         let state = match &source {
-            OpenStoreError::Missing { .. } if memory.has_seen_it() => State::Tampered,
+            OpenStoreError::Missing { .. } | OpenStoreError::NotAStore { .. } if memory.has_seen_it() => {
+                State::Tampered
+            }
             error => error.state(),
         };
         EvidenceError::Store { path: places.out.clone(), state, source }

@@ -58,7 +58,7 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<Exit, Failure> {
     let rotation = old.as_ref().map(|old| rotate(args, &old.signer, signer.verifier())).transpose()?;
     let mut printer = Printer::stdio();
     match old.as_ref().zip(rotation.as_ref()) {
-        Some((old, rotation)) => old.tell(rotation, &mut printer),
+        Some((old, rotation)) => old.tell(rotation, &args.to, &mut printer),
         None => {
             let keys = args.to.join(KEYS);
             let keys = keys.display();
@@ -114,19 +114,18 @@ impl Old {
     }
 
     /// What is left to do for whoever rotates it.
-    fn tell(&self, rotation: &Path, printer: &mut Printer) {
+    fn tell(&self, rotation: &Path, folder: &Path, printer: &mut Printer) {
         let (verifier, place) = (self.signer.verifier(), &self.place);
         let name = verifier.name();
         printer.tell(&format!("commit `{}`: by it, whoever trusts `{name}` trusts the new key", rotation.display()));
+        let (key, folder) = (quoted(&self.path.to_string_lossy()), quoted(&folder.to_string_lossy()));
+        printer.tell(&format!(
+            "to retire the old key, sign a last checkpoint of every store with `eval-host anchor --key {key} --to {folder}`: what it \
+             signed since the one that is named is not believed; then {place}:"
+        ));
         if self.last.is_empty() {
-            let key = quoted(&self.path.to_string_lossy());
-            printer.tell(&format!(
-                "to retire the old key, sign its last checkpoint with `eval-host anchor --key {key}`; then {place}:"
-            ));
             printer.tell(&format!("{verifier} {RETIRED} <the checkpoint's file name>"));
-            return;
         }
-        printer.tell(&format!("to retire the old key with its last checkpoint, {place}:"));
         for checkpoint in &self.last {
             printer.tell(&format!("{verifier} {RETIRED} {checkpoint}"));
         }
@@ -225,13 +224,16 @@ fn read_secret(path: &Path) -> Result<NoteSigner, ReadKeyError> {
     let file = open_regular(path).map_err(ReadKeyError::File)?;
     let metadata = file.metadata().map_err(ReadKeyError::File)?;
     let (owner, user, mode) = (metadata.uid(), environment::user(), metadata.mode() & 0o7777);
+    // First whether it is a key at all: nobody should be told to change the mode of a file that was named by mistake.
+    let text = read_bounded(file).map_err(ReadKeyError::File)?;
+    let signer = text.trim_end().parse().map_err(ReadKeyError::Malformed)?;
     if owner != user && owner != 0 {
         return Err(ReadKeyError::ForeignOwner { owner, user });
     }
     if mode & OTHERS != 0 {
         return Err(ReadKeyError::OpenToOthers { mode });
     }
-    read_bounded(file).map_err(ReadKeyError::File)?.trim_end().parse().map_err(ReadKeyError::Malformed)
+    Ok(signer)
 }
 
 /// The keys that a file says are trusted, with the checkpoints and the rotation notes in its folder.

@@ -199,11 +199,20 @@ fn start(run: &RunDescription, place: &JournalPlace, store: &VerifiedStore) -> R
 }
 
 fn check_same_run(earlier: &RunDescription, now: &RunDescription) -> Result<(), BeginError> {
-    let differences = earlier.differences(now);
+    let differences = earlier.differences(&under_the_cap_of(earlier, now));
     if differences.is_empty() {
         return Ok(());
     }
     Err(BeginError::OtherRun { started_at: earlier.started_at, differences })
+}
+
+/// A run may go on under a higher cap: what was spent counts against it all the same.
+fn under_the_cap_of(earlier: &RunDescription, now: &RunDescription) -> RunDescription {
+    let mut now = now.clone();
+    if let (Some(then), Some(live)) = (&earlier.live, &mut now.live) {
+        live.cap = if live.cap > then.cap { then.cap } else { live.cap };
+    }
+    now
 }
 
 impl Abandoned {

@@ -224,7 +224,12 @@ impl Run<'_> {
 
 /// Keeps the journal of a run that has no result yet.
 fn put_away(result: Result<Ended, RunError>, live_run: LiveRun<'_>) -> Result<Ended, LiveError> {
-    let is_over = result.as_ref().err().is_none_or(RunError::is_over);
+    let is_over = match &result {
+        Ok(_) => true,
+        // What was spent on agents that were lost is in the journal, and nowhere else.
+        Err(RunError::NothingAffordable { .. }) => live_run.lost() == Usd::ZERO,
+        Err(error) => error.is_over(),
+    };
     let put_away = if is_over { live_run.committed() } else { live_run.left_unfinished() };
     // Why a run failed matters more than that its lock could not be put away, which the next run sees for itself.
     let ended = result.map_err(LiveError::Run)?;

@@ -79,8 +79,9 @@ fn in_ci_the_first_use_must_be_said() {
     let _ended = verify(&[]).expect_code(0);
 }
 
-const FIRST_USE: &str = "hint: if you know where the store comes from, say `eval-host verify --trust-on-first-use` once, and keep \
-                         the state directory ($XDG_STATE_HOME/eval-host, or else ~/.local/state/eval-host) between jobs\n";
+const FIRST_USE: &str = "hint: if you know where the store comes from, say `eval-host verify --trust-on-first-use` once, with its \
+                         --out, and keep the state directory ($XDG_STATE_HOME/eval-host, or else ~/.local/state/eval-host) \
+                         between jobs; where there is none, set HOME or say the flag each time\n";
 const INVESTIGATE: &str = "keep the store unchanged";
 
 #[test]

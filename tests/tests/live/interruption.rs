@@ -80,7 +80,7 @@ fn another_bench_or_other_flags_are_not_resumed() {
     assert_eq!(run.end().0, Some(130));
     fs::write(desk.path().join("go"), "").expect("go");
 
-    let other = desk.live(4, ["--resume", "--max-cost-usd", "9"]).run().expect_code(2);
+    let other = desk.live(4, ["--resume", "--max-cost-usd", "4"]).run().expect_code(2);
     assert!(other.stderr.contains("another --max-cost-usd"), "{}", other.stderr);
     let other = desk.live(5, ["--resume"]).run().expect_code(2);
     assert!(other.stderr.contains("another selection"), "{}", other.stderr);
@@ -92,8 +92,26 @@ fn another_bench_or_other_flags_are_not_resumed() {
     let other = desk.live(4, ["--resume"]).run().expect_code(2);
     assert!(other.stderr.contains(&format!("case `{name}`")), "{}", other.stderr);
     fs::remove_file(input).expect("the change is taken back");
-    let _ = desk.live(4, ["--resume"]).run().expect_code(5);
+    let _ = desk.live(4, ["--resume", "--max-cost-usd", "9"]).run().expect_code(5);
     assert_eq!(desk.lines("paid").len(), 5, "what was in flight is paid for once more, and nothing else");
+}
+
+/// Without a price limit the first agent has all that there is.
+#[test]
+fn a_run_whose_whole_cap_was_lost_goes_on_under_a_higher_one() {
+    let desk = Desk::new(
+        "",
+        &format!("echo \"$id\" >> \"$desk/paid\"\nwhile ! test -e \"$desk/go\"; do sleep 0.01; done\necho '{ANSWER}'"),
+    );
+    let mut run = Running::start(desk.live(2, ["-j", "1"]));
+    until("an agent starts", || desk.lines("paid").len() == 1);
+    run.child.kill().expect("killed");
+    run.end();
+    fs::write(desk.path().join("go"), "").expect("go");
+    let capped = desk.live(2, ["--resume"]).run().expect_code(2);
+    assert!(capped.stderr.contains("the cost cap leaves nothing"), "{}", capped.stderr);
+    let _ = desk.live(2, ["--resume", "--max-cost-usd", "20"]).run().expect_code(5);
+    assert_eq!(desk.records().len(), 1, "nothing that was paid for is lost");
 }
 
 #[test]

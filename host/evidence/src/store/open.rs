@@ -41,6 +41,8 @@ pub enum OpenStoreError {
         path.display()
     )]
     NetworkFilesystem { path: PathBuf, kind: &'static str },
+    #[error("`{}` is no store: it has no `{IDENTITY}`, and no records", path.display())]
+    NotAStore { path: PathBuf },
     #[error("`{}` has records, but no `{IDENTITY}` that says which store it is; restore that file", path.display())]
     NoIdentity { path: PathBuf },
     #[error("`{}` does not say which store this is", path.display())]

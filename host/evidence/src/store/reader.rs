@@ -129,8 +129,16 @@ impl StoreReader {
     }
 
     pub(super) fn from_root(root: Dir, patience: Duration) -> Result<Self, OpenStoreError> {
-        let no_identity = || OpenStoreError::NoIdentity { path: root.path().to_owned() };
-        let id = open::read_identity(&root)?.ok_or_else(no_identity)?;
+        let Some(id) = open::read_identity(&root)? else {
+            let path = root.path().to_owned();
+            let runs = root.child_if_any(open::RUNS)?;
+            let has_records = runs.map(|runs| runs.names()).transpose()?.is_some_and(|names| !names.is_empty());
+            return Err(if has_records {
+                OpenStoreError::NoIdentity { path }
+            } else {
+                OpenStoreError::NotAStore { path }
+            });
+        };
         let excerpt = excerpt::read(&root)?;
         let area =
             |name| root.child_if_any(name)?.ok_or_else(|| OpenStoreError::Missing { path: root.path().join(name) });

@@ -299,12 +299,24 @@ impl StoreWriter {
 
     pub(super) fn write_draft(&self, ready: &Ready) -> Result<(), FileError> {
         let runs = self.reader.runs();
-        // Nobody else is writing, so a draft of this name is what a crash left of these very bytes.
-        let written = runs.write_draft(&ready.draft, &ready.bytes).and_then(|()| self.write_note(ready));
+        // The signature's draft first: what a crash leaves of the record is then never without it. Nobody else is writing, so a
+        // draft of these names is what a crash left of these very bytes.
+        let written = self.draft_note(ready);
+        let written = written.and_then(|()| runs.write_draft(&ready.draft, &ready.bytes));
+        let written = written.and_then(|()| self.write_note(ready));
         if written.is_err() {
             self.discard_draft(ready);
         }
         written
+    }
+
+    fn draft_note(&self, ready: &Ready) -> Result<(), FileError> {
+        match &ready.note {
+            Some(note @ ReadyNote { bytes, place: NotePlace::Free, .. }) => {
+                self.reader.runs().write_draft(&note.draft(), bytes)
+            }
+            Some(ReadyNote { place: NotePlace::Again, .. }) | None => Ok(()),
+        }
     }
 
     /// Puts the signature beside the draft, durably.
@@ -313,8 +325,7 @@ impl StoreWriter {
         match &ready.note {
             None => Ok(()),
             Some(ReadyNote { name, bytes, place: NotePlace::Again }) => runs.replace(name, bytes),
-            Some(note @ ReadyNote { name, bytes, place: NotePlace::Free }) => {
-                runs.write_draft(&note.draft(), bytes)?;
+            Some(note @ ReadyNote { name, place: NotePlace::Free, .. }) => {
                 // The draft's name before the signature's.
                 runs.sync()?;
                 runs.rename_new(&note.draft(), runs, name)?;

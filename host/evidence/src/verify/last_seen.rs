@@ -67,8 +67,8 @@ pub enum FirstUse {
 impl FirstUse {
     /// What to do where it is refused.
     pub const ADVICE: &str = "if you know where the store comes from, say `eval-host verify --trust-on-first-use` once, \
-                              and keep the state directory ($XDG_STATE_HOME/eval-host, or else \
-                              ~/.local/state/eval-host) between jobs";
+                              with its --out, and keep the state directory ($XDG_STATE_HOME/eval-host, or else \
+                              ~/.local/state/eval-host) between jobs; where there is none, set HOME or say the flag each time";
 }
 
 /// How a store differs from what was seen of it.

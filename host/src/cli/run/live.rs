@@ -53,6 +53,9 @@ pub(super) fn run(
         program: environment::this_program()?,
         bench_root: here.join(args.places.bench_root.path()),
     };
+    for warning in unfit(&description, bench, signer.is_some()) {
+        environment::tell(&format!("warning: {warning}, so no verdict will rest on this run"));
+    }
     let started_at = description.started_at;
     let clock = || environment::now().unwrap_or(started_at);
     let description = description.answered_by(live);
@@ -75,6 +78,20 @@ pub(super) fn run(
             Ok(record.map_or(Exit::Ok, |record| exit_of(&record.report)))
         }
     }
+}
+
+/// What the gate is certain to refuse, for whoever is about to pay.
+fn unfit(description: &RunDescription, bench: &Bench, is_signed: bool) -> Vec<&'static str> {
+    let commit = description.bench_commit.as_ref();
+    let checks = [
+        ("the bench is in no git repository, or has no commit", commit.is_none()),
+        ("the bench's files differ from its commit", commit.is_some_and(|commit| commit.is_dirty)),
+        (
+            "registration.toml demands signed records, and there is no --key",
+            bench.registration.standards.signed_records && !is_signed,
+        ),
+    ];
+    checks.into_iter().filter(|(_, is_so)| *is_so).map(|(what, _)| what).collect()
 }
 
 /// Says how to go on with a run that has no result yet.

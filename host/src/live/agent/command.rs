@@ -129,7 +129,7 @@ fn from(here: &Path, path: &str) -> PathBuf {
 
 /// A word that a shell takes as it is.
 pub(crate) fn quoted(word: &str) -> String {
-    let plain = |character: char| character.is_ascii_alphanumeric() || "-_=./:,@%+*".contains(character);
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_=./:,@%+".contains(character);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
     } else {

@@ -331,23 +331,26 @@ fn check(disk: &Disk, original: &Path, trace: &Trace, lost: Lost) -> Result<(), 
     if disk.is_reported && verified(&store).links.len() != 2 {
         return Err("the record was reported as committed and is gone".to_owned());
     }
-    check_signed(&store, trace.hand)?;
+    check_signed(&store, trace.hand, 1)?;
     intend_drafts(&store);
     append(&store, "a", 3).map_err(|error| format!("the next append fails: {error:?}"))?;
     let lost = lost_records(&store);
     if !lost.is_empty() {
         return Err(format!("whole records were not finished: {lost:?}"));
     }
+    // What was finished since is signed too.
+    check_signed(&store, trace.hand, 2)?;
     match state_of(&store) {
         (State::Ok, _) => Ok(()),
         (state, findings) => Err(format!("after the next append: {state}: {findings:?}")),
     }
 }
 
-/// Whoever sees the record of a writer that signs sees its signature.
-fn check_signed(store: &Path, hand: Hand) -> Result<(), String> {
+/// Whoever sees the record of a writer that signs sees its signature. `others` are the records that nobody signed.
+fn check_signed(store: &Path, hand: Hand, others: u64) -> Result<(), String> {
     let verification = verified(store);
-    let (written, trusted) = (verification.links.len() as u64 - 1, verification.signature_counts(&class("a")).trusted);
+    let written = verification.links.len() as u64 - others;
+    let trusted = verification.signature_counts(&class("a")).trusted;
     let expected = if hand == Hand::Signing { written } else { 0 };
     if trusted == expected { Ok(()) } else { Err(format!("{trusted} of {expected} records are signed")) }
 }
