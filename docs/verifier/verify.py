@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """Verifies stores and bundles of eval-host, from docs/record-format.md alone.
 
+    python3 -m pip install blake3
     python3 verify.py <store folder or bundle.tar>... [--against CHECKPOINT] [--keys FILE] [--json]
+
+It exits with 0 if everything is OK, with 1 if anything is not, and with 2 if the keys or the checkpoint cannot be used. --keys is the
+file of trusted keys, such as audit/anchors/keys; without it no signature is checked, and --against needs it.
 
 It needs Python 3.9 and PyPI's `blake3`, and shares no line with eval-host: it is the second implementation of one document. For
 each path it prints the state (OK, INCOMPLETE, UNVERIFIABLE, TAMPERED) and every finding. It reads and never writes, follows no

@@ -77,15 +77,15 @@ struct CassetteFile {
     sut: SutName,
     kind: CassetteKind,
     input_digest: Digest,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "json::not_null", skip_serializing_if = "Option::is_none")]
     provenance: Option<Provenance>,
     #[serde(deserialize_with = "UtcMillis::deserialize_in_any_spelling")]
     recorded_at: UtcMillis,
     duration_seconds: f64,
     cost_usd: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "json::not_null", skip_serializing_if = "Option::is_none")]
     output: Option<Box<RawValue>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "json::not_null", skip_serializing_if = "Option::is_none")]
     error: Option<NoOutput>,
 }
 
@@ -120,7 +120,7 @@ impl Cassette {
     pub fn parse(bytes: &[u8]) -> Result<Self, CassetteError> {
         let text = str::from_utf8(bytes).map_err(|_| CassetteError::Malformed("not UTF-8 text".to_owned()))?;
         if let Some(json::Version { schema_version: found, .. }) = json::version(text)
-            && found != SCHEMA_VERSION
+            && found > SCHEMA_VERSION
         {
             return Err(CassetteError::Newer { found });
         }
@@ -129,6 +129,9 @@ impl Cassette {
     }
 
     fn from_file(file: CassetteFile, text: &str) -> Result<Self, String> {
+        if file.schema_version != SCHEMA_VERSION {
+            return Err(format!("schema_version is {}, and there is no such version", file.schema_version));
+        }
         file.check_numbers()?;
         let (sut, kind, input_digest, provenance) = (file.sut.clone(), file.kind, file.input_digest, file.provenance);
         let meter = Meter { cost_usd: file.cost_usd, duration_seconds: file.duration_seconds };
@@ -261,6 +264,32 @@ mod tests {
             refused(&cassette("").replace("\"schema_version\":1", "\"schema_version\":2"))
                 .contains("schema_version is 2")
         );
+        assert_eq!(
+            refused(&cassette(r#","output":{}"#).replace("\"schema_version\":1", "\"schema_version\":0")),
+            "schema_version is 0, and there is no such version"
+        );
+    }
+
+    #[test]
+    fn a_cassette_has_one_spelling() {
+        for (rest, why) in [
+            (r#","error":{"mode":"timeout","x":1}"#, "unknown field `x`"),
+            (r#","error":{"mode":"timeout","kind":"signal"}"#, "`timeout` has neither"),
+            (r#","error":["timeout"]"#, "invalid type: sequence"),
+            (r#","error":{"mode":"timeout"},"output":null"#, "exactly one of output and error is needed"),
+            (r#","output":{},"error":null"#, "invalid type: null"),
+            (r#","output":{},"provenance":null"#, "invalid type: null"),
+        ] {
+            let error = refused(&cassette(rest));
+            assert!(error.starts_with(why), "{rest}: {error}");
+        }
+        let text = cassette(r#","output":{}"#);
+        for (from, to) in [
+            (r#"{"name":"curator","version":"1"}"#, r#"["curator","1"]"#),
+            (r#""solved-example""#, r#"{"solved-example":null}"#),
+        ] {
+            assert!(refused(&text.replace(from, to)).starts_with("invalid type: "), "{to}");
+        }
     }
 
     #[test]

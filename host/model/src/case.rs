@@ -7,10 +7,12 @@
 use std::sync::Arc;
 
 use jiff::civil::Date;
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{BenchCase, CaseFiles, Difficulty, Disposition, Source};
 use crate::ids::{CaseId, Digest, TaskClassName};
+use crate::json;
 
 /// A case that is ready to be given to a system under test and to a rubric.
 #[derive(Debug, Clone)]
@@ -58,9 +60,10 @@ impl ReadCase {
 }
 
 impl CaseManifest {
-    /// Reads a manifest back.
+    /// Reads a manifest back, without forgiving anything.
     pub fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(bytes)
+        let text = str::from_utf8(bytes).map_err(|_| serde_json::Error::custom("it is not UTF-8 text"))?;
+        json::parse(text)
     }
 
     pub fn case_id(&self) -> &CaseId {
@@ -151,5 +154,28 @@ mod tests {
         assert_eq!(read.case_digest, Digest::of(&read.manifest));
         let preimage = [&7_u64.to_le_bytes()[..], b"input/a", Digest::of(b"1").as_bytes()].concat();
         assert_eq!(read.input_digest, Digest::of(&preimage));
+    }
+    #[test]
+    fn a_manifest_is_read_back_in_its_one_spelling_alone() {
+        let read = case(&[("expected/e", "x"), ("input/a", "1")]);
+        let manifest = CaseManifest::parse(&read.manifest).expect("a manifest");
+        assert_eq!((manifest.case_id(), manifest.input_digest()), (&read.case.case_id, read.input_digest));
+        let text = String::from_utf8(read.manifest).expect("JSON");
+        let list = format!(
+            r#"["001-a","vuln-remediation","positive","easy","outcome-ledger-derived","2026-11-16",[["input/a","{}"]]]"#,
+            Digest::of(b"1")
+        );
+        for (from, to) in [
+            (r#""positive""#, r#"{"positive":null}"#),
+            (r#"{"case_id""#, r#"{"case_id":"001-a","case_id""#),
+            (r#"{"case_id""#, r#"{"weather":"fine","case_id""#),
+            (r#"["input/a","#, r#"{"input/a":"#),
+            (text.as_str(), list.as_str()),
+        ] {
+            assert!(text.contains(from), "{from}");
+            CaseManifest::parse(text.replace(from, to).as_bytes()).expect_err(to);
+        }
+        let error = CaseManifest::parse(b"{\"case_id\":\"\xff\"}").expect_err("no text");
+        assert_eq!(error.to_string(), "it is not UTF-8 text");
     }
 }

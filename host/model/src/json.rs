@@ -1,13 +1,18 @@
-//! JSON from outside, read without forgiving anything: one value, no duplicate keys at any depth.
+//! JSON from outside, read without forgiving anything: one value, no duplicate keys at any depth, and one spelling per type.
 //!
 //! serde_json's own value type keeps the last of two equal keys, so two readers of one text can see two different things.
-//! Nothing that is scored or chained may be ambiguous like that.
+//! serde also reads a struct from a list of its fields, and a name of an enumeration from an object. Nothing that is scored or
+//! chained may be ambiguous like that.
+
+mod strict;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
+
+use strict::Strict;
 
 /// Checks that `text` is one JSON object and that no object in it has a key twice.
 pub fn check_object(text: &str) -> Result<(), serde_json::Error> {
@@ -35,13 +40,26 @@ pub struct Version {
 
 /// Reads the version and looks at nothing else, so that a newer format is told apart from a broken one.
 pub fn version(text: &str) -> Option<Version> {
-    serde_json::from_str(text).ok()
+    read(text).ok()
 }
 
-/// Reads `text` as one unambiguous object of the type `T`.
+/// Reads `text` as one unambiguous object of the type `T`. Structs are objects and never lists, at any depth, and an enumeration
+/// is the name of a variant without data. What a tagged enumeration holds is beyond this: serde buffers it and reads it itself.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     check_object(text)?;
-    serde_json::from_str(text)
+    read(text)
+}
+
+/// For `deserialize_with`, beside `default`: a field that may be left out, and is not `null` where it is there.
+pub fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = T::deserialize(Strict(&mut reader))?;
+    reader.end()?;
+    Ok(value)
 }
 
 #[derive(Clone, Copy)]
@@ -121,6 +139,11 @@ mod tests {
         for text in ["{}", r#"{"schema_version":2,"schema_version":2}"#, r#"{"schema_version":-1}"#, "2"] {
             assert!(version(text).is_none(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_list_has_no_version() {
+        assert!(version("[2,0,\"9.0.0\"]").is_none());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::RubricFault;
+use crate::json;
 use crate::text::Words;
 
 /// How a case ended, so that a fault is never mistaken for a bad answer.
@@ -163,7 +164,7 @@ impl HarnessErrorKind {
 
 /// Why a case has no output that a rubric could judge, in the form in which cassettes and journals keep it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "mode", deny_unknown_fields)]
+#[serde(rename_all = "snake_case", tag = "mode", try_from = "StatedNoOutput")]
 pub enum NoOutput {
     /// The system under test ran over its time.
     #[serde(rename = "timeout")]
@@ -177,6 +178,52 @@ pub enum NoOutput {
     CassetteMissing,
     CassetteStale,
     SkippedCostCap,
+}
+
+/// A `NoOutput` as a file states it. serde's own reading of a tagged enumeration takes any keys beside a mode that has none, and
+/// takes a list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StatedNoOutput {
+    mode: String,
+    #[serde(default, deserialize_with = "json::not_null")]
+    kind: Option<HarnessErrorKind>,
+    #[serde(default, deserialize_with = "json::not_null")]
+    message: Option<String>,
+}
+
+/// Why nothing is a `NoOutput` that says this.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum NoOutputError {
+    #[error("`{}` is no mode without an output", _0.escape_default())]
+    Unknown(String),
+    #[error("`harness_error` needs a `kind` and a `message`")]
+    Incomplete,
+    #[error("`{0}` has neither a `kind` nor a `message`")]
+    TooMuch(&'static str),
+}
+
+impl TryFrom<StatedNoOutput> for NoOutput {
+    type Error = NoOutputError;
+
+    fn try_from(stated: StatedNoOutput) -> Result<Self, NoOutputError> {
+        let mode = HostMode::ALL.into_iter().find(|known| known.name() == stated.mode);
+        let plain = match mode {
+            Some(HostMode::Timeout) => Self::SutTimeout,
+            Some(HostMode::CassetteMissing) => Self::CassetteMissing,
+            Some(HostMode::CassetteStale) => Self::CassetteStale,
+            Some(HostMode::SkippedCostCap) => Self::SkippedCostCap,
+            Some(HostMode::HarnessError) => {
+                let (kind, message) = stated.kind.zip(stated.message).ok_or(NoOutputError::Incomplete)?;
+                return Ok(Self::Harness { kind, message });
+            }
+            _ => return Err(NoOutputError::Unknown(stated.mode)),
+        };
+        match (stated.kind, stated.message) {
+            (None, None) => Ok(plain),
+            _ => Err(NoOutputError::TooMuch(plain.mode().name())),
+        }
+    }
 }
 
 impl NoOutput {
@@ -261,5 +308,32 @@ mod tests {
             assert_eq!(HostMode::of(&format!("{}: why: not", mode.name())), Some(mode));
         }
         assert_eq!(HostMode::of("bump_too_large"), None);
+    }
+    #[test]
+    fn a_missing_output_is_read_as_it_is_written_and_in_no_other_way() {
+        let message = "exit status 3".to_owned();
+        for reason in [
+            NoOutput::SutTimeout,
+            NoOutput::Harness { kind: HarnessErrorKind::ExitStatus, message },
+            NoOutput::CassetteMissing,
+            NoOutput::CassetteStale,
+            NoOutput::SkippedCostCap,
+        ] {
+            let text = serde_json::to_string(&reason).expect("JSON");
+            assert!(text.starts_with(&format!("{{\"mode\":\"{}\"", reason.mode().name())), "{text}");
+            assert_eq!(json::parse::<NoOutput>(&text).expect("it reads back"), reason);
+        }
+        for (text, why) in [
+            (r#"{"mode":"timeout","x":1}"#, "unknown field `x`"),
+            (r#"{"mode":"timeout","kind":"signal"}"#, "`timeout` has neither a `kind` nor a `message`"),
+            (r#"{"mode":"timeout","message":null}"#, "invalid type: null, expected a string"),
+            (r#"{"mode":"harness_error","kind":"signal"}"#, "`harness_error` needs a `kind` and a `message`"),
+            (r#"{"mode":"harness_error","kind":{"signal":null},"message":""}"#, "invalid type: map"),
+            (r#"{"mode":"rubric_trap"}"#, "`rubric_trap` is no mode without an output"),
+            (r#"{"kind":"signal","message":""}"#, "missing field `mode`"),
+        ] {
+            let error = json::parse::<NoOutput>(text).expect_err(text).to_string();
+            assert!(error.starts_with(why), "{text}: {error}");
+        }
     }
 }

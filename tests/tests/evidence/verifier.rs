@@ -209,13 +209,19 @@ fn make_key(workbench: &Workbench) {
 const STORE: &str = ".codegenie/eval";
 const KEYS: &str = "audit/anchors/keys";
 
-/// Asserts that both give the store this state.
+/// Asserts that both give the store this state, against a checkpoint.
 #[track_caller]
-fn both_say(workbench: &Workbench, expected: &str, checkpoint: &str) -> Value {
-    let (state, stderr) = ours(workbench, &["--against", checkpoint, "--trusted-keys", KEYS]);
-    let line = theirs(workbench, &[STORE, "--against", checkpoint, "--keys", KEYS]).remove(0);
+fn both_say(workbench: &Workbench, expected: &str, checkpoint: &str) {
+    both_say_of(workbench, expected, &["--against", checkpoint]);
+}
+
+/// Asserts that both give the store this state, and gives what ours says beside it, and what theirs does.
+#[track_caller]
+fn both_say_of(workbench: &Workbench, expected: &str, arguments: &[&str]) -> (String, Value) {
+    let (state, stderr) = ours(workbench, &[arguments, &["--trusted-keys", KEYS]].concat());
+    let line = theirs(workbench, &[&[STORE], arguments, &["--keys", KEYS]].concat()).remove(0);
     assert_eq!((state.as_str(), line["state"].as_str()), (expected, Some(expected)), "{stderr}{line}");
-    line
+    (stderr, line)
 }
 
 #[test]
@@ -234,4 +240,78 @@ fn two_implementations_agree_on_what_a_checkpoint_says_of_a_store() {
     both_say(&workbench, "OK", &checkpoint);
     fs::remove_file(second).expect("removed");
     both_say(&workbench, "TAMPERED", &checkpoint);
+}
+
+/// Runs a case and signs, and gives the path of the note.
+fn run_signed(workbench: &Workbench, key: &str) -> PathBuf {
+    let key = format!("--key={key}");
+    let ended = workbench.eval(["run", "--task-class=fixture", "--cases=001*", &key]).run().expect_code(0);
+    ended.record_path(workbench.path()).with_extension("note")
+}
+
+/// Asserts that both count these signed records, of four.
+#[track_caller]
+fn both_count(workbench: &Workbench, [trusted, unknown, unsigned]: [u64; 3]) {
+    let (stderr, line) = both_say_of(workbench, "OK", &[]);
+    let s = if trusted == 1 { "" } else { "s" };
+    let ours = format!(
+        "fixture: {trusted} record{s} signed by trusted keys, {unknown} by unknown keys, {unsigned} not signed\n"
+    );
+    assert!(stderr.contains(&ours), "{ours}{stderr}");
+    let theirs = format!("{trusted} of 4 records are signed by a trusted key");
+    assert!(line["notes"].as_array().expect("notes").contains(&Value::from(theirs)), "{line}");
+}
+
+/// Something that is made of a note, the note of a later record, and a stranger's of another one.
+type NoteForgery = (&'static str, fn(&str, &str, &str) -> String);
+
+/// The text of a note and its signatures.
+fn parts(note: &str) -> (&str, &str) {
+    note.split_once("\n\n").expect("a text and signatures")
+}
+
+/// The note with the last byte of its signature changed.
+fn misspelled(note: &str) -> String {
+    let signature = note.trim_end_matches(['\n', '=']);
+    let (rest, last) = signature.split_at(signature.len() - 2);
+    format!("{rest}{}{}", if last.starts_with('A') { 'B' } else { 'A' }, &note[rest.len() + 1..])
+}
+
+const NOTE_FORGERIES: [NoteForgery; 9] = [
+    ("edited", |note, _, _| note.replacen("fixture 1 ", "fixture 2 ", 1)),
+    ("of another record", |_, other, _| other.to_owned()),
+    ("of another record by somebody unknown", |_, _, stranger| stranger.to_owned()),
+    ("with the signature of another record", |note, other, _| format!("{}\n\n{}", parts(note).0, parts(other).1)),
+    ("with a misspelled signature", |note, _, _| misspelled(note)),
+    ("with a wrong signature behind the right one", |note, other, _| format!("{note}{}", parts(other).1)),
+    ("without a signature", |note, _, _| format!("{}\n\n", parts(note).0)),
+    ("with a line that is no signature", |note, _, _| format!("{note}signed, me\n")),
+    ("emptied", |_, _, _| String::new()),
+];
+
+#[test]
+fn two_implementations_agree_on_who_signed_a_record_and_on_whatever_was_done_to_its_note() {
+    let workbench = workbench();
+    make_key(&workbench);
+    let _ended = workbench.eval(["keygen", "--name=stranger", "--key=stranger"]).run().expect_code(0);
+    let [first, second] = [run_signed(&workbench, "secret"), run_signed(&workbench, "secret")];
+    let unknown = run_signed(&workbench, "stranger");
+    run(&workbench, "001*");
+    both_count(&workbench, [2, 1, 1]);
+    let [note, other, stranger] = [&first, &second, &unknown].map(|path| fs::read_to_string(path).expect("a note"));
+    for (what, forge) in NOTE_FORGERIES {
+        let forged = forge(&note, &other, &stranger);
+        assert_ne!(forged, note, "{what}");
+        fs::write(&first, forged).expect("written");
+        let (stderr, line) = both_say_of(&workbench, "TAMPERED", &[]);
+        let name = first.file_stem().and_then(|stem| stem.to_str()).expect("UTF-8");
+        assert!(stderr.contains(name) && line["findings"].to_string().contains(name), "{what}: {stderr}{line}");
+    }
+    fs::write(&first, format!("{note}{}", parts(&stranger).1)).expect("written");
+    both_count(&workbench, [2, 1, 1]);
+    fs::write(&unknown, stranger.replacen("fixture 3 ", "fixture 4 ", 1)).expect("written");
+    both_say_of(&workbench, "TAMPERED", &[]);
+    fs::write(&unknown, stranger).expect("written");
+    fs::remove_file(&first).expect("removed");
+    both_count(&workbench, [1, 1, 2]);
 }

@@ -197,7 +197,7 @@ impl RecordedScore {
 impl<'de> Deserialize<'de> for RecordedScore {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let fields = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+        let fields = json::parse(raw.get()).map_err(D::Error::custom)?;
         Ok(Self { text: raw.get().into(), fields })
     }
 }

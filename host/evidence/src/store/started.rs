@@ -125,6 +125,8 @@ pub enum ReadMarkerError {
     ForeignStore { found: StoreId },
     #[error("it has format version {found}, and this program reads up to {SCHEMA_VERSION}: use a newer eval-host")]
     Newer { found: u64, digest: Digest },
+    #[error("it has format version {found}, and there is no such version")]
+    NoSuchVersion { found: u32 },
     #[error("it does not read as a marker")]
     Malformed(#[source] serde_json::Error),
     #[error("it is not UTF-8 text")]
@@ -206,6 +208,9 @@ fn read(started: &Dir, store_id: StoreId, name: &std::ffi::OsStr) -> Result<Star
         return Err(ReadMarkerError::Newer { found, digest });
     }
     let marker: StartedMarker = json::parse(text).map_err(ReadMarkerError::Malformed)?;
+    if marker.schema_version != SCHEMA_VERSION {
+        return Err(ReadMarkerError::NoSuchVersion { found: marker.schema_version });
+    }
     if marker.store_id != store_id {
         return Err(ReadMarkerError::ForeignStore { found: marker.store_id });
     }

@@ -90,6 +90,12 @@ fn follow(record: &mut Value) {
     report["block_severity_failure_modes"] = json!(blocking);
     report["total_cost_usd"] = json!(if is_live { cost } else { 0.0 });
     report["recorded_cost_usd"] = json!(if is_live { 0.0 } else { cost });
+    identify(record);
+}
+
+/// Gives the record the `run_id` that follows from its scores.
+fn identify(record: &mut Value) {
+    let cases = record["report"]["cases"].as_array().expect("cases");
     let ids: Vec<CaseId> =
         cases.iter().map(|case| serde_json::from_value(case["case_id"].clone()).expect("an id")).collect();
     let texts = cases.iter().map(|case| case["score"].to_string());
@@ -107,6 +113,12 @@ fn first(record: &mut Value) -> &mut Value {
 
 fn score(record: &mut Value) -> &mut Value {
     &mut first(record)["score"]
+}
+
+/// Writes an object as the list of its values, in the order of these keys, as serde would take it.
+fn as_list(object: &mut Value, keys: &[&str]) {
+    assert_eq!(object.as_object().map(serde_json::Map::len), Some(keys.len()), "{object}");
+    *object = keys.iter().map(|key| object[key].take()).collect();
 }
 
 /// Makes the first case end in a fault, in every part of the record.
@@ -176,6 +188,31 @@ fn write_marker(beside: &std::path::Path, value: &Value) -> Option<()> {
     let time = beside.file_name()?.to_str()?.split_once('-')?.0.to_owned();
     let digits = Digest::of(text.as_bytes()).to_string();
     fs::write(beside.with_file_name(format!("{time}-{}.json", &digits[..8])), text).ok()
+}
+
+/// Writes another cassette in place of the first case's, and a record that names it. Every figure is made to follow.
+fn replace_cassette(scene: &Scene, change: fn(&mut Value, &mut Value)) -> Option<()> {
+    let (path, mut record) = scene.record("cassette")?;
+    let objects = scene.path.join("objects");
+    let object = objects.join(record["cassette_digest_set"]["001-first"].as_str()?);
+    let mut cassette: Value = serde_json::from_slice(&fs::read(object).ok()?).ok()?;
+    change(&mut cassette, &mut record);
+    let text = cassette.to_string();
+    let digest = Digest::of(text.as_bytes()).to_string();
+    fs::write(objects.join(&digest), text).ok()?;
+    record["cassette_digest_set"]["001-first"] = json!(digest);
+    follow(&mut record);
+    replace_record(&path, &format!("{record}\n"));
+    Some(())
+}
+
+/// Makes a cassette one without an answer, in every part of it and of the record.
+fn time_out(cassette: &mut Value, record: &mut Value) {
+    drop(cassette.as_object_mut().and_then(|map| map.remove("output")));
+    cassette["provenance"]["output_digest"] = Value::Null;
+    cassette["error"] = json!({"mode": "timeout"});
+    fault(record, "sut_fault", "timeout");
+    lose_output(record);
 }
 
 macro_rules! forgeries {
@@ -270,6 +307,7 @@ const FILES: &[Forgery] = forgeries![
     Files "a marker of another store": |scene| replace_marker(scene, |marker| marker["store_id"] = json!("5".repeat(32))),
     Files "a marker with an unknown key": |scene| replace_marker(scene, |marker| marker["weather"] = json!("fine")),
     Files "a newer marker": |scene| replace_marker(scene, |marker| marker["schema_version"] = json!(2)),
+    Files "a marker of a version that never was": |scene| replace_marker(scene, |marker| marker["schema_version"] = json!(0)),
     Files "a stray file among the markers": |scene| fs::write(scene.path.join("started/notes.txt"), "x").ok(),
 ];
 
@@ -311,6 +349,14 @@ const TEXTS: &[Forgery] = forgeries![
     "a newer version": "\"schema_version\":1" => "\"schema_version\":2",
     "a version that never was": "\"schema_version\":1" => "\"schema_version\":0",
     "two versions": "\"schema_version\":1" => "\"schema_version\":2,\"schema_version\":2",
+    "a selection that is a list":
+        "{\"patterns\":[],\"cases_in_bench\":2,\"selected\":2}" => "[[],2,2]",
+    "a system under test that is a list":
+        "{\"name\":\"agent\",\"version\":\"1\",\"command_digest\":null}" => "[\"agent\",\"1\",null]",
+    "a mode that is an object": "\"mode\":\"cassette\"" => "\"mode\":{\"cassette\":null}",
+    "a kind that is an object": "[\"recorded\"]" => "[{\"recorded\":null}]",
+    "an outcome that is an object": "\"outcome\":\"scored\"" => "\"outcome\":{\"scored\":null}",
+    "a key of outcomes that is a list": "\"outcomes\":{\"scored\":2" => "\"outcomes\":{[\"scored\"]:2",
 ];
 
 const CASES: &[Forgery] = forgeries![
@@ -478,6 +524,66 @@ const SOURCES: &[Forgery] = forgeries![
     },
 ];
 
+/// What serde reads and the document does not allow.
+const SPELLINGS: &[Forgery] = forgeries![
+    Figure "limits that are a list": |record| {
+        let keys = ["fuel", "wall_clock_seconds", "memory_mib", "scratch_mib", "scratch_entries", "output_kib"];
+        as_list(&mut record["limits"], &keys);
+    },
+    Figure "outcomes that are a list of pairs": |record| {
+        let outcomes = record["report"]["outcomes"].as_object().expect("outcomes").clone();
+        record["report"]["outcomes"] = outcomes.into_iter().map(|(name, count)| json!([name, count])).collect();
+    },
+    Figure "a case that is a list": |record| {
+        let traces = ["fuel_used", "peak_memory_bytes", "logs_digest", "agent_log_digest", "cost_is_estimate"];
+        as_list(first(record), &[&["case_id", "outcome", "score"], &traces[..]].concat());
+    },
+    Figure "a score that is a list": |record| {
+        as_list(score(record), &["passed", "score", "breakdown", "failure_modes", "cost_usd", "duration_seconds"]);
+        identify(record);
+    },
+    Files "a cassette whose system under test is a list": |scene| {
+        replace_cassette(scene, |cassette, _| as_list(&mut cassette["sut"], &["name", "version"]))
+    },
+    Files "a cassette whose provenance is a list": |scene| {
+        replace_cassette(scene, |cassette, _| {
+            as_list(&mut cassette["provenance"], &["store_id", "started_marker", "output_digest"]);
+        })
+    },
+    Files "a cassette whose kind is an object": |scene| {
+        replace_cassette(scene, |cassette, _| cassette["kind"] = json!({"recorded": null}))
+    },
+    Files "a cassette without an error, which is null": |scene| {
+        replace_cassette(scene, |cassette, _| cassette["error"] = Value::Null)
+    },
+    Files "a cassette of a version that never was": |scene| {
+        replace_cassette(scene, |cassette, _| cassette["schema_version"] = json!(0))
+    },
+    Files "a cassette with an error that says too much": |scene| {
+        replace_cassette(scene, |cassette, record| {
+            time_out(cassette, record);
+            cassette["error"]["x"] = json!("1");
+        })
+    },
+    Files "a cassette with an error that is a list": |scene| {
+        replace_cassette(scene, |cassette, record| {
+            time_out(cassette, record);
+            cassette["error"] = json!(["timeout"]);
+        })
+    },
+    Files "a manifest with an object as a name": |scene| {
+        let (path, mut record) = scene.record("cassette")?;
+        let objects = scene.path.join("objects");
+        let text = fs::read_to_string(objects.join(record["case_digest_set"]["001-first"].as_str()?)).ok()?;
+        let other = text.replace("\"positive\"", "{\"positive\":null}");
+        let digest = Digest::of(other.as_bytes()).to_string();
+        fs::write(objects.join(&digest), &other).ok()?;
+        record["case_digest_set"]["001-first"] = json!(digest);
+        replace_record(&path, &format!("{record}\n"));
+        (other != text).then_some(())
+    },
+];
+
 /// What the chain of the markers finds.
 const MARKERS: &[Forgery] = forgeries![
     Files "a marker with another number": |scene| replace_marker(scene, |marker| marker["seq"] = json!(9)),
@@ -492,5 +598,5 @@ const MARKERS: &[Forgery] = forgeries![
 
 /// Every kind.
 pub(super) fn all() -> Vec<Forgery> {
-    [FILES, TEXTS, CASES, FIGURES, SOURCES, MARKERS].concat()
+    [FILES, TEXTS, CASES, FIGURES, SOURCES, SPELLINGS, MARKERS].concat()
 }
