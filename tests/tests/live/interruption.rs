@@ -5,9 +5,13 @@ use std::fs;
 use super::desk::{ANSWER, Desk, Running, until};
 
 fn desk() -> Desk {
+    desk_with("max_cost_usd_per_case = 0.30")
+}
+
+fn desk_with(settings: &str) -> Desk {
     let script =
         format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#);
-    Desk::new("max_cost_usd_per_case = 0.30", &script)
+    Desk::new(settings, &script)
 }
 
 #[test]
@@ -99,10 +103,7 @@ fn another_bench_or_other_flags_are_not_resumed() {
 /// Without a price limit the first agent has all that there is.
 #[test]
 fn a_run_whose_whole_cap_was_lost_goes_on_under_a_higher_one() {
-    let desk = Desk::new(
-        "",
-        &format!("echo \"$id\" >> \"$desk/paid\"\nwhile ! test -e \"$desk/go\"; do sleep 0.01; done\necho '{ANSWER}'"),
-    );
+    let desk = desk_with("");
     let mut run = Running::start(desk.live(2, ["-j", "1"]));
     until("an agent starts", || desk.lines("paid").len() == 1);
     run.child.kill().expect("killed");

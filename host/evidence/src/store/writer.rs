@@ -313,7 +313,9 @@ impl StoreWriter {
     fn draft_note(&self, ready: &Ready) -> Result<(), FileError> {
         match &ready.note {
             Some(note @ ReadyNote { bytes, place: NotePlace::Free, .. }) => {
-                self.reader.runs().write_draft(&note.draft(), bytes)
+                let runs = self.reader.runs();
+                runs.write_draft(&note.draft(), bytes)?;
+                runs.sync()
             }
             Some(ReadyNote { place: NotePlace::Again, .. }) | None => Ok(()),
         }
