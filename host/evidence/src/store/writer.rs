@@ -6,8 +6,9 @@
 //! which nothing may have had; (5) the directory becomes durable, and this is the commit point. What fails before (4) is not
 //! committed. What fails between (4) and the end of (5) is neither one nor the other, and saying either would be a lie.
 //!
-//! The signature of a record comes between (3) and (4), durably: whoever sees the record sees who signed it, and no crash leaves a
-//! signature without the record or a draft of it. What fails before (4) takes the signature away first, and then the draft.
+//! The draft of a record's signature is durable before (3), and has its name before (4): whoever sees the record sees who signed
+//! it, also if a crash left it to be finished, and no crash leaves a signature without the record or a draft of it. What fails
+//! before (4) takes the signature away first, and then the draft.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
