@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use eval_evidence::store::Announced;
 use eval_model::advice::Exit;
 
 use super::bench::{InputRootArgs, open_bench, open_store, prepare_rubric};
@@ -65,10 +66,11 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     emit_notes(&store, &mut reporters.emit());
     // A record names one announcement: that of the whole, which names those of the shards. A shard that was announced in
     // another store stays unfinished there, because its record is not there either.
-    let shards = merged.announced_in(store.id());
-    store.require_unfinished(&shards)?;
     let (task_class, cases) = (&run.description.task_class, run.description.names().len() as u64);
-    let announce = || store.announce(task_class, now, cases, &shards);
+    let announced = merged.announced_in(store.id());
+    store.require_unfinished(task_class, &announced)?;
+    let shards: Vec<_> = announced.into_iter().map(|(_, marker)| marker).collect();
+    let announce = || store.announce(task_class, now, cases, Announced::Merged(&shards));
     let warnings = merged.warnings.iter().cloned().collect();
     let live = LiveFacts { started_marker: &announce, lost_usd: merged.lost_usd, warnings };
     let live = run.description.live.is_some().then_some(&live);

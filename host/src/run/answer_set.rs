@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use eval_evidence::chain::StoreId;
 use eval_evidence::files::{Audience, Dir, Draft, FileError, Missing, open_ambient_file, read_ambient_file};
+use eval_evidence::store::MarkerShard;
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
@@ -308,7 +309,7 @@ pub(crate) struct MergedRun {
     /// The run as a whole, which began with its first shard.
     pub(crate) run: RunDescription,
     /// How its live shards were announced.
-    announced: Vec<Announcement>,
+    announced: Vec<(Shard, Announcement)>,
     pub(crate) lost_usd: f64,
     /// What must be said of how the answers were come by.
     pub(crate) warnings: BTreeSet<String>,
@@ -324,7 +325,7 @@ impl MergedRun {
         let (count, mut shards) = (shard.count(), BTreeSet::from([shard.index()]));
         let mut merged = Self {
             run: first.header.run.whole(),
-            announced: first.header.announced.into_iter().collect(),
+            announced: first.header.announced.map(|announced| (shard, announced)).into_iter().collect(),
             lost_usd: first.header.lost_usd,
             warnings: first.header.warnings.into_iter().collect(),
             answers: first.answers,
@@ -337,7 +338,7 @@ impl MergedRun {
             if !shards.insert(shard.index()) {
                 return misfit(format!("shard {shard} is there twice"));
             }
-            merged.add(set)?;
+            merged.add(shard, set)?;
         }
         match (1..=count).find(|index| !shards.contains(index)) {
             Some(missing) => misfit(format!("shard {missing}/{count} is missing")),
@@ -345,13 +346,13 @@ impl MergedRun {
         }
     }
 
-    fn add(&mut self, set: AnswerSet) -> Result<(), AnswerSetError> {
+    fn add(&mut self, shard: Shard, set: AnswerSet) -> Result<(), AnswerSetError> {
         let run = set.header.run.whole();
         if let [first, ..] = &self.run.differences(&run)[..] {
             return misfit(first.clone());
         }
         self.run.started_at = self.run.started_at.min(run.started_at);
-        self.announced.extend(set.header.announced);
+        self.announced.extend(set.header.announced.map(|announced| (shard, announced)));
         self.lost_usd += set.header.lost_usd;
         self.warnings.extend(set.header.warnings);
         // Shards have no case in common, and every answer is to a case of its own shard.
@@ -366,9 +367,9 @@ impl MergedRun {
     }
 
     /// The announcements of its shards that were made in this store.
-    pub(crate) fn announced_in(&self, store: StoreId) -> Vec<Digest> {
-        let ours = self.announced.iter().filter(|announcement| announcement.store_id == store);
-        ours.map(|announcement| announcement.marker).collect()
+    pub(crate) fn announced_in(&self, store: StoreId) -> Vec<(MarkerShard, Digest)> {
+        let ours = self.announced.iter().filter(|(_, announcement)| announcement.store_id == store);
+        ours.map(|(shard, announcement)| ((*shard).into(), announcement.marker)).collect()
     }
 }
 
@@ -434,12 +435,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let announcement =
             |number| Announcement { store_id: StoreId::from_bytes([number; 16]), marker: Digest::of(&[number]) };
+        let shard_announced = |(shard, number): (&str, u8)| (shard.parse().expect("a shard"), announcement(number));
         let live = |header: &mut AnswerSetHeader, number| {
             (header.run.live, header.announced) = (description().live, Some(announcement(number)));
         };
         let first = answer_set(folder.path(), "1/2", &[("001-a", b"a")], |header| live(header, 1));
         let second = answer_set(folder.path(), "2/2", &[("002-b", b"b")], |header| live(header, 2));
-        assert_eq!(join(&[first, second]).expect("a whole run").announced, [1, 2].map(announcement));
+        assert_eq!(
+            join(&[first, second]).expect("a whole run").announced,
+            [("1/2", 1), ("2/2", 2)].map(shard_announced)
+        );
         let silent = answer_set(folder.path(), "1/1", &[], |header| header.run.live = description().live);
         let refused = join(&[silent]).expect_err("it was announced, or is not live").to_string();
         assert!(refused.ends_with("it does not say how its live run was announced"), "{refused}");

@@ -375,7 +375,8 @@ mod tests {
     fn every_flipped_bit_makes_it_damaged() {
         let state = tempfile::tempdir().expect("a temporary folder");
         let file = file(&state);
-        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::from([(class("a"), marker(7))]), None).expect("written");
+        file.advance(STORE, &heads(&[("a", 3, "a3")]), &BTreeMap::from([(class("a"), marker(7))]), None)
+            .expect("written");
         let bytes = std::fs::read(file.path()).expect("readable");
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
