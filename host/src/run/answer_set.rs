@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use eval_evidence::anchor::TrustedKeys;
 use eval_evidence::chain::StoreId;
 use eval_evidence::files::{Audience, Dir, Draft, FileError, Missing, open_ambient_file, read_ambient_file};
 use eval_evidence::store::MarkerShard;
@@ -20,6 +21,7 @@ use eval_model::money::is_possible_cost;
 use eval_model::outcome::OutcomeClass;
 use eval_model::utc::UtcMillis;
 
+use super::answer_set_note::{self, AnswerSetNoteError};
 use super::cases::{AnswerSource, CasesDone, Run};
 use super::error::RunError;
 use super::event::Event;
@@ -112,8 +114,8 @@ pub(crate) struct WrittenAnswerSet {
 }
 
 impl Run<'_> {
-    /// Answers the cases of a shard and writes their answer set into the store's folder. They are scored too, for whoever watches;
-    /// nothing is chained.
+    /// Answers the cases of a shard and writes their answer set into the store's folder, signed if the run has a key. They are
+    /// scored too, for whoever watches; nothing is chained.
     pub(crate) fn write_answer_set(
         &self,
         answers: &AnswerSource<'_>,
@@ -130,9 +132,20 @@ impl Run<'_> {
                 writer.add(answer);
             }
         })?;
-        let path = writer.finish().map_err(not_written)?.display().to_string();
+        let path = self.publish(writer, &folder, &name).map_err(not_written)?.display().to_string();
         emit(&Event::AnswerSetWritten { path: &path });
         Ok(WrittenAnswerSet { done, started_at: self.description.started_at })
+    }
+
+    /// Gives an answer set its name, and its signature. That of an earlier one is gone before: it would not fit.
+    fn publish(&self, writer: AnswerSetWriter, folder: &Path, name: &str) -> Result<PathBuf, FileError> {
+        let folder = Dir::open_own(folder, Missing::Create)?;
+        answer_set_note::remove(&folder, name)?;
+        let (path, digest) = writer.finish()?;
+        if let Some(signer) = self.signer {
+            answer_set_note::write(folder, name, digest, signer)?;
+        }
+        Ok(path)
     }
 }
 
@@ -179,13 +192,20 @@ impl AnswerSetWriter {
         self.line(&Line::Answer(answer.clone()));
     }
 
-    fn finish(mut self) -> Result<PathBuf, FileError> {
-        let end = Line::End { answers: self.answers, blake3: Digest::from_bytes(*self.hasher.finalize().as_bytes()) };
+    /// Gives its path, and the digest of all its bytes.
+    fn finish(mut self) -> Result<(PathBuf, Digest), FileError> {
+        let end = Line::End { answers: self.answers, blake3: self.digest() };
         self.line(&end);
+        let digest = self.digest();
         match self.error {
             Some(error) => Err(error),
-            None => self.draft.publish(),
+            None => Ok((self.draft.publish()?, digest)),
         }
+    }
+
+    /// The digest of what was written until now.
+    fn digest(&self) -> Digest {
+        Digest::from_bytes(*self.hasher.finalize().as_bytes())
     }
 
     fn line(&mut self, line: &Line) {
@@ -203,6 +223,8 @@ impl AnswerSetWriter {
 pub(crate) struct AnswerSet {
     header: AnswerSetHeader,
     answers: BTreeMap<CaseId, StoredAnswer>,
+    /// Of the exact bytes that were read.
+    digest: Digest,
 }
 
 /// Why answer sets cannot be put together.
@@ -255,7 +277,7 @@ impl AnswerSet {
         };
         header.check()?;
         let cases: BTreeSet<_> = header.run.names().into_iter().collect();
-        let mut set = Self { header, answers: BTreeMap::new() };
+        let mut set = Self { header, answers: BTreeMap::new(), digest: Digest::of(bytes) };
         let mut end = None;
         for line in lines.by_ref() {
             match parse_line(line)? {
@@ -284,6 +306,11 @@ impl AnswerSet {
             None => Ok(()),
             Some(twice) => Err(format!("`{}` is answered twice", twice.case_id)),
         }
+    }
+
+    /// Fails unless a trusted key signed the bytes that were read from `path`, by the note beside it.
+    pub(crate) fn require_signed(&self, path: &Path, trusted: &TrustedKeys) -> Result<(), AnswerSetNoteError> {
+        answer_set_note::require(path, self.digest, trusted)
     }
 
     fn shard(&self) -> Result<Shard, AnswerSetError> {
@@ -413,7 +440,7 @@ mod tests {
             let obtained = ObtainedAnswer { answer, cassette: None, warnings: Vec::new() };
             writer.add(&StoredAnswer::new(&case_id.parse().expect("a case id"), Digest::of(bytes), &obtained));
         }
-        writer.finish().expect("written")
+        writer.finish().expect("written").0
     }
 
     fn join(paths: &[PathBuf]) -> Result<MergedRun, AnswerSetError> {
