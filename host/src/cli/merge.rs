@@ -74,7 +74,7 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     store.require_unfinished(task_class, &announced)?;
     let shards: Vec<_> = announced.into_iter().map(|(_, marker)| marker).collect();
     let announce = || store.announce(task_class, now, cases, Announced::Merged(&shards));
-    let warnings = merged.warnings.iter().cloned().collect();
+    let warnings = merged.warnings_in(store.id());
     let live = LiveFacts { started_marker: &announce, lost_usd: merged.lost_usd, warnings };
     let live = run.description.live.is_some().then_some(&live);
     let committed = run.commit(&AnswerSource::Stored(&merged.answers), &store, live, &mut reporters.emit())?;

@@ -338,8 +338,8 @@ pub(crate) struct MergedRun {
     /// How its live shards were announced.
     announced: Vec<(Shard, Announcement)>,
     pub(crate) lost_usd: f64,
-    /// What must be said of how the answers were come by.
-    pub(crate) warnings: BTreeSet<String>,
+    /// What its shards say of how the answers were come by.
+    warnings: BTreeSet<String>,
     pub(crate) answers: BTreeMap<CaseId, StoredAnswer>,
 }
 
@@ -391,6 +391,20 @@ impl MergedRun {
     pub(crate) fn check_bench(&self, now: RunDescription) -> Result<RunDescription, AnswerSetError> {
         let differences = now.differences(&self.run);
         if differences.is_empty() { Ok(now) } else { Err(AnswerSetError::OtherBench { differences }) }
+    }
+
+    /// What a record in this store must say of how the answers were come by. A store knows of its own announcements alone.
+    pub(crate) fn warnings_in(&self, store: StoreId) -> Vec<String> {
+        let mut elsewhere: Vec<_> =
+            self.announced.iter().filter(|(_, announced)| announced.store_id != store).collect();
+        elsewhere.sort_unstable_by_key(|(shard, _)| shard.index());
+        let untold = |(shard, announced): &(Shard, Announcement)| {
+            let store = announced.store_id;
+            format!(
+                "shard {shard} was announced in the store `{store}`, so nobody can tell here how often it was tried"
+            )
+        };
+        self.warnings.iter().cloned().chain(elsewhere.into_iter().map(untold)).collect()
     }
 
     /// The announcements of its shards that were made in this store.
@@ -469,9 +483,19 @@ mod tests {
         let first = answer_set(folder.path(), "1/2", &[("001-a", b"a")], |header| live(header, 1));
         let second = answer_set(folder.path(), "2/2", &[("002-b", b"b")], |header| live(header, 2));
         assert_eq!(
-            join(&[first, second]).expect("a whole run").announced,
+            join(&[first.clone(), second.clone()]).expect("a whole run").announced,
             [("1/2", 1), ("2/2", 2)].map(shard_announced)
         );
+        let merged = join(&[second, first]).expect("a whole run");
+        let untold = |shard: &str, number: u8| {
+            let store = StoreId::from_bytes([number; 16]);
+            format!(
+                "shard {shard} was announced in the store `{store}`, so nobody can tell here how often it was tried"
+            )
+        };
+        let warnings = |number| merged.warnings_in(StoreId::from_bytes([number; 16]));
+        assert_eq!(warnings(1), [untold("2/2", 2)]);
+        assert_eq!(warnings(3), [untold("1/2", 1), untold("2/2", 2)]);
         let silent = answer_set(folder.path(), "1/1", &[], |header| header.run.live = description().live);
         let refused = join(&[silent]).expect_err("it was announced, or is not live").to_string();
         assert!(refused.ends_with("it does not say how its live run was announced"), "{refused}");
