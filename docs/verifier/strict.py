@@ -186,6 +186,11 @@ def is_date(value):
     return match is not None and is_day(*map(int, match.groups()))
 
 
+def is_part(value):
+    match = re.fullmatch(r"([1-9][0-9]{0,19})/([1-9][0-9]{0,19})", value, re.ASCII)
+    return match is not None and int(match[1]) <= int(match[2]) < 1 << 64
+
+
 def one_of(*names):
     return shape(lambda value: isinstance(value, str) and value in names, "one of " + ", ".join(names))
 
@@ -238,5 +243,6 @@ store_id = pattern("[0-9a-f]{32}", "a store id")
 slug = pattern("[a-z0-9][a-z0-9-]{0,63}", "a name")
 commit = pattern("[0-9a-f]{40}|[0-9a-f]{64}", "a git commit")
 time = shape(lambda value: isinstance(value, str) and is_time(value), "a time in UTC")
+part = shape(lambda value: isinstance(value, str) and is_part(value), "a part of a run")
 date = shape(lambda value: isinstance(value, str) and is_date(value), "a day")
 rfc3339 = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:?[0-9]{2})", "a time")

@@ -24,14 +24,14 @@ import sys
 from notes import Keys, MOST_CHECKPOINT_BYTES, MOST_NOTE_BYTES, open_note
 from record import GENESIS, MANIFEST, RECORD, blake, check_cassette, check_contents, check_record, read_cassette
 from strict import (Bad, INCOMPLETE, LONE, OK, STATES, TAMPERED, UNVERIFIABLE, check_version, count, digest, fields, list_of,
-                    option, parse, slug, store_id, text, time, want)
+                    option, parse, part, slug, store_id, text, time, want)
 
 MOST_RECORD_BYTES = MOST_OBJECT_BYTES = 64 << 20
 MOST_MARKER_BYTES, MOST_ROOT_BYTES, MOST_ENTRIES = 64 << 10, 4096, 1_000_000
 IGNORED = (".DS_Store", "Thumbs.db")
 RECORD_NAME = re.compile(r"[0-9]{8}T[0-9]{6}\.[0-9]{3}Z-[0-9a-f]{8}\.json")
 MARKER = fields({"schema_version": count, "store_id": store_id, "task_class": slug, "seq": count, "prev": option(digest),
-                 "started_at": time, "cases": count}, {"shards": list_of(digest)})
+                 "started_at": time, "cases": count}, {"shard": part, "shards": list_of(digest)})
 
 
 class Missing(Exception):
@@ -359,11 +359,12 @@ class Verification:
                 self.attempt(f"started/{name!r}", self.read_marker, name, places)
         for class_, chain in places.items():
             self.walk_chain(f"marker {{}} of {class_}", chain, self.unread(chain), None)
+        wrong = {own: self.wrongly_listed(marker) for own, marker in self.markers.items()}
         named = {}
         for links in self.links.values():
             for record, _ in links:
                 if record["started_marker"] is not None:
-                    self.attempt(f"record {record['seq']} of {record['task_class']}", self.name_marker, record, named)
+                    self.attempt(f"record {record['seq']} of {record['task_class']}", self.name_marker, record, named, wrong)
         unfinished = len([marker for marker in self.markers if marker not in named])
         self.notes.append("how many live runs were not finished is unknown" if self.bundle else f"{unfinished} unfinished live runs")
 
@@ -391,9 +392,26 @@ class Verification:
         places.setdefault(marker["task_class"], {}).setdefault(marker.get("seq", 0), []).append((marker.get("prev"), own))
         self.markers[own] = marker
 
-    def name_marker(self, record, named):
+    def wrongly_listed(self, marker):
+        """Those of the listed markers that announced no shard of this run. They are not finished by it."""
+        wrong, parts = set(), set()
+        for own in marker.get("shards", ()):
+            listed = self.markers.get(own)
+            if listed is None:
+                continue
+            part_ = listed.get("shard")
+            of = {other.split("/")[1] for other in parts}
+            if listed["task_class"] != marker["task_class"] or part_ is None or part_ in parts or of - {part_.split("/")[1]}:
+                wrong.add(own)
+                where = f"marker {marker['seq']} of {marker['task_class']}"
+                self.report(Bad(TAMPERED, f"it lists the marker {own}, which announced no other shard of its run"), where)
+            else:
+                parts.add(part_)
+        return wrong
+
+    def name_marker(self, record, named, wrong):
         first = record["started_marker"]
-        for own in [first, *self.markers.get(first, {}).get("shards", ())]:
+        for own in [first, *(own for own in self.markers.get(first, {}).get("shards", ()) if own not in wrong[first])]:
             unknown = self.bundle is not None and self.bundle["task_class"] == record["task_class"] and record["seq"] <= self.bundle["seq"]
             want(own in self.markers or own in self.newer or unknown, f"the marker {own}, which announced it, is gone")
             want(named.setdefault(own, record) is record, f"the marker {own} announced another record too")

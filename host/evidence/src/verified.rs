@@ -14,7 +14,10 @@ use crate::chain::{Heads, StoreId};
 use crate::files::LockError;
 use crate::memory::{Intents, IntentsFile, JournalMemory};
 use crate::record::RecordedRun;
-use crate::store::{AnnounceError, Evidence as _, FinishError, OpenStoreError, Origin, Receipt, Started, StoreWriter};
+use crate::store::{
+    AnnounceError, Announced, Evidence as _, FinishError, MarkerShard, OpenStoreError, Origin, Receipt, Started,
+    StoreWriter,
+};
 use crate::verify::{
     Checks, Finding, FirstUse, LastSeenError, LastSeenFile, Note, State, Verification, VerifyError, verify_store,
 };
@@ -155,6 +158,8 @@ pub enum AnnounceRunError {
     Remember(RememberError),
     #[error("the marker `{marker}`, which announced one of the shards in this store, is gone")]
     ShardGone { marker: Digest },
+    #[error("the marker `{marker}` did not announce shard {shard} of a run of `{task_class}`, as its answer set says")]
+    OtherShard { marker: Digest, shard: MarkerShard, task_class: TaskClassName },
     #[error("the shard that the marker `{marker}` announced is part of a record of this store already")]
     ShardRecorded { marker: Digest },
 }
@@ -164,7 +169,7 @@ impl Advice for AnnounceRunError {
         match self {
             Self::Write(error) => error.exit(),
             Self::Remember(error) => error.exit(),
-            Self::ShardGone { .. } => Exit::EvidenceBroken,
+            Self::ShardGone { .. } | Self::OtherShard { .. } => Exit::EvidenceBroken,
             Self::ShardRecorded { .. } => Exit::UsageOrCap,
             _ => Exit::HarnessError,
         }
@@ -174,6 +179,9 @@ impl Advice for AnnounceRunError {
         match self {
             Self::Write(AnnounceError::Broken(_)) | Self::ShardGone { .. } => {
                 Some("`eval-host verify` says what is wrong".to_owned())
+            }
+            Self::OtherShard { .. } => {
+                Some("run the shard again: its answer set was edited, or is of an older eval-host".to_owned())
             }
             Self::ShardRecorded { .. } => Some("`eval-host log` lists the records".to_owned()),
             _ => None,
@@ -253,15 +261,15 @@ impl VerifiedStore {
     }
 
     /// Says before the first case that a live run begins, so that nobody can report only the best of ten. It is remembered
-    /// outside of the store at once, so that nobody can take it back either. `shards` are the announcements of the shards
-    /// that the run is put together from.
+    /// outside of the store at once, so that nobody can take it back either.
     pub fn announce(
         &self,
         task_class: &TaskClassName,
         started_at: UtcMillis,
         cases: u64,
-        shards: &[Digest],
+        what: Announced<'_>,
     ) -> Result<Digest, AnnounceRunError> {
+        let shards = what.shards();
         // A merge that failed after it was announced left a marker, which serves: nothing was paid for in between.
         let is_the_same =
             |started: &&Started| started.marker.task_class == *task_class && started.marker.shards == shards;
@@ -269,7 +277,7 @@ impl VerifiedStore {
         if let Some(earlier) = earlier {
             return Ok(earlier.digest);
         }
-        let marker = self.writer.announce(task_class, started_at, cases, shards).map_err(AnnounceRunError::Write)?;
+        let marker = self.writer.announce(task_class, started_at, cases, what).map_err(AnnounceRunError::Write)?;
         // Read again: another run may have been announced since the store was verified.
         let (markers, _) = self.writer.reader().started().map_err(AnnounceRunError::Read)?;
         let mut started: BTreeMap<TaskClassName, MarkerHead> = BTreeMap::new();
@@ -285,13 +293,19 @@ impl VerifiedStore {
         Ok(marker)
     }
 
-    /// Fails unless every one of these announcements is in this store, because none is ever removed, and no record has come
-    /// of it yet: what was paid for once is chained once.
-    pub fn require_unfinished(&self, announced: &[Digest]) -> Result<(), AnnounceRunError> {
+    /// Fails unless every one of these announcements is in this store, because none is ever removed, is that of its shard, so
+    /// that no other run is hidden behind it, and no record has come of it yet: what was paid for once is chained once.
+    pub fn require_unfinished(
+        &self,
+        task_class: &TaskClassName,
+        announced: &[(MarkerShard, Digest)],
+    ) -> Result<(), AnnounceRunError> {
         let (markers, _) = self.writer.reader().started().map_err(AnnounceRunError::Read)?;
-        for marker in announced.iter().copied() {
-            if markers.iter().all(|started| started.digest != marker) {
-                return Err(AnnounceRunError::ShardGone { marker });
+        for (shard, marker) in announced.iter().copied() {
+            let found = markers.iter().find(|started| started.digest == marker);
+            let found = &found.ok_or(AnnounceRunError::ShardGone { marker })?.marker;
+            if (found.shard, &found.task_class) != (Some(shard), task_class) {
+                return Err(AnnounceRunError::OtherShard { marker, shard, task_class: task_class.clone() });
             }
             if !self.is_unfinished(marker) {
                 return Err(AnnounceRunError::ShardRecorded { marker });
@@ -390,20 +404,82 @@ mod tests {
         assert_eq!(origins.iter().filter(|origin| **origin == Origin::Made).count(), 1, "{origins:?}");
     }
 
-    fn announce(store: &VerifiedStore, shards: &[Digest]) -> Digest {
-        let started_at = "2026-11-16T09:30:00.000Z".parse().expect("a time");
-        store.announce(&"fixture".parse().expect("a task class"), started_at, 2, shards).expect("announced")
+    fn fixture() -> TaskClassName {
+        "fixture".parse().expect("a task class")
+    }
+
+    fn try_announce(store: &VerifiedStore, what: Announced<'_>) -> Result<Digest, AnnounceRunError> {
+        store.announce(&fixture(), "2026-11-16T09:30:00.000Z".parse().expect("a time"), 2, what)
+    }
+
+    fn announce(store: &VerifiedStore, what: Announced<'_>) -> Digest {
+        try_announce(store, what).expect("announced")
+    }
+
+    fn shard(text: &str) -> MarkerShard {
+        text.parse().expect("a shard")
+    }
+
+    #[test]
+    fn only_the_shards_of_one_run_are_listed_and_each_once() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let path = temp.path().join("store");
+        let store = open(&path);
+        let [one, two, again, of_three] =
+            ["1/2", "2/2", "1/2", "2/3"].map(|text| announce(&store, Announced::Shard(shard(text))));
+        let whole = announce(&store, Announced::Whole);
+        let other = store.announce(
+            &"other".parse().expect("a task class"),
+            "2026-11-16T09:30:00.000Z".parse().expect("a time"),
+            2,
+            Announced::Shard(shard("2/2")),
+        );
+        let other = other.expect("announced");
+        for (listed, why) in [
+            (whole, "it announced a whole run and no shard"),
+            (again, "another that is listed announced shard 1/2 too"),
+            (one, "another that is listed announced shard 1/2 too"),
+            (of_three, "it announced shard 2/3, and another that is listed is one of 2"),
+            (other, "it announced a run of `other`"),
+        ] {
+            let refused = try_announce(&store, Announced::Merged(&[one, listed])).expect_err(why);
+            assert_eq!(refused.exit(), Exit::EvidenceBroken);
+            let AnnounceRunError::Write(AnnounceError::Listed { marker, source }) = refused else {
+                panic!("{refused:?}")
+            };
+            assert_eq!((marker, source.to_string().as_str()), (listed, why));
+        }
+        assert_eq!(open(&path).verification().unfinished.len(), 6, "nothing was announced");
+        announce(&store, Announced::Merged(&[two, one]));
+    }
+
+    #[test]
+    fn an_announcement_counts_for_the_shard_that_it_states_and_for_no_other() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let path = temp.path().join("store");
+        let whole = announce(&open(&path), Announced::Whole);
+        let first = announce(&open(&path), Announced::Shard(shard("1/2")));
+        let store = open(&path);
+        store.require_unfinished(&fixture(), &[(shard("1/2"), first)]).expect("it is its own");
+        for (claimed, marker) in [("1/2", whole), ("2/2", first), ("1/3", first)] {
+            let refused = store.require_unfinished(&fixture(), &[(shard(claimed), marker)]).expect_err("it is not");
+            assert_eq!(refused.exit(), Exit::EvidenceBroken);
+            assert!(refused.to_string().contains(&format!("did not announce shard {claimed}")), "{refused}");
+        }
+        let other = "other".parse().expect("a task class");
+        let refused = store.require_unfinished(&other, &[(shard("1/2"), first)]).expect_err("of another class");
+        assert!(matches!(refused, AnnounceRunError::OtherShard { .. }), "{refused}");
     }
 
     #[test]
     fn a_merge_that_failed_is_announced_once_and_every_paid_run_anew() {
         let temp = tempfile::tempdir().expect("a folder");
         let path = temp.path().join("store");
-        let shards = [announce(&open(&path), &[]), announce(&open(&path), &[])];
+        let shards = ["1/2", "2/2"].map(|text| announce(&open(&path), Announced::Shard(shard(text))));
         assert_ne!(shards[0], shards[1], "two runs were paid for");
-        let merged = announce(&open(&path), &shards);
-        assert_eq!(announce(&open(&path), &shards), merged, "nothing was paid for in between");
-        assert_ne!(announce(&open(&path), &shards[..1]), merged, "it is another run");
+        let merged = announce(&open(&path), Announced::Merged(&shards));
+        assert_eq!(announce(&open(&path), Announced::Merged(&shards)), merged, "nothing was paid for in between");
+        assert_ne!(announce(&open(&path), Announced::Merged(&shards[..1])), merged, "it is another run");
         assert_eq!(open(&path).verification().unfinished.len(), 4);
     }
 
@@ -411,9 +487,13 @@ mod tests {
     fn an_announcement_that_is_gone_is_told_apart_from_one_that_has_its_record() {
         let temp = tempfile::tempdir().expect("a folder");
         let store = open(&temp.path().join("store"));
-        let marker = announce(&store, &[]);
-        open(&temp.path().join("store")).require_unfinished(&[marker]).expect("it is there, and has no record");
-        let gone = store.require_unfinished(&[Digest::of(b"no marker")]).expect_err("there is none");
+        let own = shard("1/1");
+        let marker = announce(&store, Announced::Shard(own));
+        let store = open(&temp.path().join("store"));
+        store.require_unfinished(&fixture(), &[(own, marker)]).expect("it is there, and has no record");
+        let none = Digest::of(b"no marker");
+        let gone = store.require_unfinished(&fixture(), &[(own, none)]).expect_err("there is none");
+        assert!(matches!(gone, AnnounceRunError::ShardGone { .. }), "{gone}");
         assert_eq!(gone.exit(), Exit::EvidenceBroken);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use eval_evidence::store::MarkerShard;
 use serde::{Deserialize, Serialize};
 
 /// Whether `name` matches `pattern`, in which `*` stands for any characters and `?` for one.
@@ -86,6 +87,12 @@ impl Shard {
     /// Every so-manieth name, so that neighbours, which tend to be alike, are spread over the shards.
     pub(crate) fn select(self, names: &[String]) -> Vec<String> {
         names.iter().skip(self.index - 1).step_by(self.count).cloned().collect()
+    }
+}
+
+impl From<Shard> for MarkerShard {
+    fn from(shard: Shard) -> Self {
+        shard.to_string().parse().expect("a shard of a run is one of a marker")
     }
 }
 

@@ -18,7 +18,7 @@ use super::keys::{
 use super::printer::Printer;
 use super::{Places, environment};
 use crate::output::lines::Line;
-use eval_evidence::anchor::{Checkpoint, KeyStanding, NoteSigner, TrustedKeys};
+use eval_evidence::anchor::{Checkpoint, KeyStanding, NoteSigner, NoteVerifier, TrustedKeys};
 use eval_evidence::verify::{Note, Verification};
 use eval_model::advice::Exit;
 
@@ -162,7 +162,17 @@ impl TrustedKeysArgs {
         }
     }
 
+    /// The keys, and one more, which nobody needs to have named. If it is retired, it stays so.
+    pub(super) fn trusting(&self, verifier: &NoteVerifier) -> Result<TrustedKeys, EvidenceError> {
+        let named = self.if_any()?.unwrap_or_default();
+        named.trusting(verifier).map_err(|source| trusted_keys_error(&self.path(), source.into()))
+    }
+
     fn require(&self) -> Result<TrustedKeys, EvidenceError> {
-        read_trusted(&self.trusted_keys.clone().unwrap_or_else(|| Path::new(ANCHORS).join(KEYS)))
+        read_trusted(&self.path())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.trusted_keys.clone().unwrap_or_else(|| Path::new(ANCHORS).join(KEYS))
     }
 }

@@ -11,7 +11,7 @@ use eval_evidence::anchor::NoteSigner;
 
 #[derive(Debug, Args)]
 pub(super) struct KeyArgs {
-    /// Sign the record with this secret key, which `eval-host keygen` made [default: the file that EVAL_HOST_KEY names].
+    /// Sign the record, or the answer set of a shard, with this secret key, which `eval-host keygen` made [default: the file that EVAL_HOST_KEY names].
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
 }

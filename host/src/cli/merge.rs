@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use eval_evidence::anchor::NoteSigner;
+use eval_evidence::store::Announced;
 use eval_model::advice::Exit;
 
+use super::anchor::TrustedKeysArgs;
 use super::bench::{InputRootArgs, open_bench, open_store, prepare_rubric};
 use super::concurrency::ConcurrencyArgs;
 use super::evidence::TrustArgs;
@@ -32,6 +35,8 @@ pub(super) struct MergeArgs {
     #[command(flatten)]
     key: KeyArgs,
     #[command(flatten)]
+    trusted_keys: TrustedKeysArgs,
+    #[command(flatten)]
     trust: TrustArgs,
     #[command(flatten)]
     places: Places,
@@ -40,8 +45,7 @@ pub(super) struct MergeArgs {
 #[expect(clippy::needless_pass_by_value, reason = "the arguments end with the command")]
 pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     let signer = args.key.signer()?;
-    let sets: Result<Vec<_>, _> = args.answer_sets.iter().map(|path| AnswerSet::read(path)).collect();
-    let merged = MergedRun::join(sets?)?;
+    let merged = MergedRun::join(read_answer_sets(&args, signer.as_ref())?)?;
     let bench = open_bench(args.places.bench_root.path(), &merged.run.task_class)?;
     let input_root = args.input_root.open()?;
     let commit = git::bench_commit(&bench.folder);
@@ -65,13 +69,28 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     emit_notes(&store, &mut reporters.emit());
     // A record names one announcement: that of the whole, which names those of the shards. A shard that was announced in
     // another store stays unfinished there, because its record is not there either.
-    let shards = merged.announced_in(store.id());
-    store.require_unfinished(&shards)?;
     let (task_class, cases) = (&run.description.task_class, run.description.names().len() as u64);
-    let announce = || store.announce(task_class, now, cases, &shards);
-    let warnings = merged.warnings.iter().cloned().collect();
+    let announced = merged.announced_in(store.id());
+    store.require_unfinished(task_class, &announced)?;
+    let shards: Vec<_> = announced.into_iter().map(|(_, marker)| marker).collect();
+    let announce = || store.announce(task_class, now, cases, Announced::Merged(&shards));
+    let warnings = merged.warnings_in(store.id());
     let live = LiveFacts { started_marker: &announce, lost_usd: merged.lost_usd, warnings };
     let live = run.description.live.is_some().then_some(&live);
     let committed = run.commit(&AnswerSource::Stored(&merged.answers), &store, live, &mut reporters.emit())?;
     reporters.committed(task_class, &committed, &store)
+}
+
+/// Reads the answer sets. Whoever signs the record signs for all of them, so each must be signed by the same key or by one that
+/// is trusted.
+fn read_answer_sets(args: &MergeArgs, signer: Option<&NoteSigner>) -> Result<Vec<AnswerSet>, Failure> {
+    let trusted = signer.map(|signer| args.trusted_keys.trusting(signer.verifier())).transpose()?;
+    let read = |path: &PathBuf| {
+        let set = AnswerSet::read(path)?;
+        if let Some(trusted) = &trusted {
+            set.require_signed(path, trusted)?;
+        }
+        Ok(set)
+    };
+    args.answer_sets.iter().map(read).collect()
 }

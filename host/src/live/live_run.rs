@@ -4,6 +4,7 @@
 //! kill: reserve → make a workspace → write down → start → write down who runs → tell the agent → charge → write the answer down. Nothing here
 //! scores.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -272,8 +273,9 @@ impl<'a> LiveRun<'a> {
 
     /// What the record must say of the run.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let is_on_trust = self.parts.earlier.as_ref().is_some_and(JournalContents::is_on_trust);
-        if is_on_trust { vec![ON_TRUST.to_owned()] } else { Vec::new() }
+        let Some(earlier) = &self.parts.earlier else { return Vec::new() };
+        let on_trust = earlier.is_on_trust().then(|| ON_TRUST.to_owned());
+        on_trust.into_iter().chain(told_lost(earlier)).collect()
     }
 
     /// Ends the run whose record is committed: nothing is left to resume.
@@ -309,6 +311,21 @@ impl Drop for Turn<'_, '_> {
         self.run.budget().pass(self.place);
         self.run.changed.notify_all();
     }
+}
+
+/// Says of every case how often it was begun for nothing. Whoever kills eval-host when an agent does badly gives the case another
+/// try, and nobody can tell that from a crash.
+fn told_lost(earlier: &JournalContents) -> impl Iterator<Item = String> {
+    let mut starts: BTreeMap<&CaseId, u64> = BTreeMap::new();
+    for lost in &earlier.lost {
+        *starts.entry(&lost.case_id).or_default() += 1;
+    }
+    starts.into_iter().map(|(case_id, lost)| {
+        let answered = lost + 1;
+        format!(
+            "{case_id}: an earlier agent was started for it and lost with eval-host, so it was answered {answered} times at least"
+        )
+    })
 }
 
 /// Ends the agents that a dead process left running, and removes their workspaces; gives those that could not be removed.

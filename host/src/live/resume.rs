@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use eval_evidence::record::RecordedRun;
+use eval_evidence::store::Announced;
 use eval_evidence::verified::{AnnounceRunError, VerifiedStore};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
@@ -192,7 +193,8 @@ impl RunStart {
 fn start(run: &RunDescription, place: &JournalPlace, store: &VerifiedStore) -> Result<StartedRun, BeginError> {
     let mark = RunMark::new().map_err(BeginError::Mark)?;
     let cases = run.names().len() as u64;
-    let started_marker = store.announce(&run.task_class, run.started_at, cases, &[])?;
+    let what = run.shard.map_or(Announced::Whole, |shard| Announced::Shard(shard.into()));
+    let started_marker = store.announce(&run.task_class, run.started_at, cases, what)?;
     let header = Header::new(run.clone(), mark, started_marker);
     let journal = place.create(header.clone(), boot_id())?;
     Ok(StartedRun { journal, header, earlier: None })

@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use eval_evidence::anchor::TrustedKeys;
 use eval_evidence::chain::StoreId;
 use eval_evidence::files::{Audience, Dir, Draft, FileError, Missing, open_ambient_file, read_ambient_file};
+use eval_evidence::store::MarkerShard;
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
@@ -19,6 +21,7 @@ use eval_model::money::is_possible_cost;
 use eval_model::outcome::OutcomeClass;
 use eval_model::utc::UtcMillis;
 
+use super::answer_set_note::{self, AnswerSetNoteError};
 use super::cases::{AnswerSource, CasesDone, Run};
 use super::error::RunError;
 use super::event::Event;
@@ -111,8 +114,8 @@ pub(crate) struct WrittenAnswerSet {
 }
 
 impl Run<'_> {
-    /// Answers the cases of a shard and writes their answer set into the store's folder. They are scored too, for whoever watches;
-    /// nothing is chained.
+    /// Answers the cases of a shard and writes their answer set into the store's folder, signed if the run has a key. They are
+    /// scored too, for whoever watches; nothing is chained.
     pub(crate) fn write_answer_set(
         &self,
         answers: &AnswerSource<'_>,
@@ -129,9 +132,20 @@ impl Run<'_> {
                 writer.add(answer);
             }
         })?;
-        let path = writer.finish().map_err(not_written)?.display().to_string();
+        let path = self.publish(writer, &folder, &name).map_err(not_written)?.display().to_string();
         emit(&Event::AnswerSetWritten { path: &path });
         Ok(WrittenAnswerSet { done, started_at: self.description.started_at })
+    }
+
+    /// Gives an answer set its name, and its signature. That of an earlier one is gone before: it would not fit.
+    fn publish(&self, writer: AnswerSetWriter, folder: &Path, name: &str) -> Result<PathBuf, FileError> {
+        let folder = Dir::open_own(folder, Missing::Create)?;
+        answer_set_note::remove(&folder, name)?;
+        let (path, digest) = writer.finish()?;
+        if let Some(signer) = self.signer {
+            answer_set_note::write(folder, name, digest, signer)?;
+        }
+        Ok(path)
     }
 }
 
@@ -178,13 +192,20 @@ impl AnswerSetWriter {
         self.line(&Line::Answer(answer.clone()));
     }
 
-    fn finish(mut self) -> Result<PathBuf, FileError> {
-        let end = Line::End { answers: self.answers, blake3: Digest::from_bytes(*self.hasher.finalize().as_bytes()) };
+    /// Gives its path, and the digest of all its bytes.
+    fn finish(mut self) -> Result<(PathBuf, Digest), FileError> {
+        let end = Line::End { answers: self.answers, blake3: self.digest() };
         self.line(&end);
+        let digest = self.digest();
         match self.error {
             Some(error) => Err(error),
-            None => self.draft.publish(),
+            None => Ok((self.draft.publish()?, digest)),
         }
+    }
+
+    /// The digest of what was written until now.
+    fn digest(&self) -> Digest {
+        Digest::from_bytes(*self.hasher.finalize().as_bytes())
     }
 
     fn line(&mut self, line: &Line) {
@@ -202,6 +223,8 @@ impl AnswerSetWriter {
 pub(crate) struct AnswerSet {
     header: AnswerSetHeader,
     answers: BTreeMap<CaseId, StoredAnswer>,
+    /// Of the exact bytes that were read.
+    digest: Digest,
 }
 
 /// Why answer sets cannot be put together.
@@ -254,7 +277,7 @@ impl AnswerSet {
         };
         header.check()?;
         let cases: BTreeSet<_> = header.run.names().into_iter().collect();
-        let mut set = Self { header, answers: BTreeMap::new() };
+        let mut set = Self { header, answers: BTreeMap::new(), digest: Digest::of(bytes) };
         let mut end = None;
         for line in lines.by_ref() {
             match parse_line(line)? {
@@ -285,6 +308,11 @@ impl AnswerSet {
         }
     }
 
+    /// Fails unless a trusted key signed the bytes that were read from `path`, by the note beside it.
+    pub(crate) fn require_signed(&self, path: &Path, trusted: &TrustedKeys) -> Result<(), AnswerSetNoteError> {
+        answer_set_note::require(path, self.digest, trusted)
+    }
+
     fn shard(&self) -> Result<Shard, AnswerSetError> {
         self.header.run.shard.ok_or_else(|| AnswerSetError::Misfit("one is not of a shard".to_owned()))
     }
@@ -308,10 +336,10 @@ pub(crate) struct MergedRun {
     /// The run as a whole, which began with its first shard.
     pub(crate) run: RunDescription,
     /// How its live shards were announced.
-    announced: Vec<Announcement>,
+    announced: Vec<(Shard, Announcement)>,
     pub(crate) lost_usd: f64,
-    /// What must be said of how the answers were come by.
-    pub(crate) warnings: BTreeSet<String>,
+    /// What its shards say of how the answers were come by.
+    warnings: BTreeSet<String>,
     pub(crate) answers: BTreeMap<CaseId, StoredAnswer>,
 }
 
@@ -324,7 +352,7 @@ impl MergedRun {
         let (count, mut shards) = (shard.count(), BTreeSet::from([shard.index()]));
         let mut merged = Self {
             run: first.header.run.whole(),
-            announced: first.header.announced.into_iter().collect(),
+            announced: first.header.announced.map(|announced| (shard, announced)).into_iter().collect(),
             lost_usd: first.header.lost_usd,
             warnings: first.header.warnings.into_iter().collect(),
             answers: first.answers,
@@ -337,7 +365,7 @@ impl MergedRun {
             if !shards.insert(shard.index()) {
                 return misfit(format!("shard {shard} is there twice"));
             }
-            merged.add(set)?;
+            merged.add(shard, set)?;
         }
         match (1..=count).find(|index| !shards.contains(index)) {
             Some(missing) => misfit(format!("shard {missing}/{count} is missing")),
@@ -345,13 +373,13 @@ impl MergedRun {
         }
     }
 
-    fn add(&mut self, set: AnswerSet) -> Result<(), AnswerSetError> {
+    fn add(&mut self, shard: Shard, set: AnswerSet) -> Result<(), AnswerSetError> {
         let run = set.header.run.whole();
         if let [first, ..] = &self.run.differences(&run)[..] {
             return misfit(first.clone());
         }
         self.run.started_at = self.run.started_at.min(run.started_at);
-        self.announced.extend(set.header.announced);
+        self.announced.extend(set.header.announced.map(|announced| (shard, announced)));
         self.lost_usd += set.header.lost_usd;
         self.warnings.extend(set.header.warnings);
         // Shards have no case in common, and every answer is to a case of its own shard.
@@ -365,10 +393,24 @@ impl MergedRun {
         if differences.is_empty() { Ok(now) } else { Err(AnswerSetError::OtherBench { differences }) }
     }
 
+    /// What a record in this store must say of how the answers were come by. A store knows of its own announcements alone.
+    pub(crate) fn warnings_in(&self, store: StoreId) -> Vec<String> {
+        let mut elsewhere: Vec<_> =
+            self.announced.iter().filter(|(_, announced)| announced.store_id != store).collect();
+        elsewhere.sort_unstable_by_key(|(shard, _)| shard.index());
+        let untold = |(shard, announced): &(Shard, Announcement)| {
+            let store = announced.store_id;
+            format!(
+                "shard {shard} was announced in the store `{store}`, so nobody can tell here how often it was tried"
+            )
+        };
+        self.warnings.iter().cloned().chain(elsewhere.into_iter().map(untold)).collect()
+    }
+
     /// The announcements of its shards that were made in this store.
-    pub(crate) fn announced_in(&self, store: StoreId) -> Vec<Digest> {
-        let ours = self.announced.iter().filter(|announcement| announcement.store_id == store);
-        ours.map(|announcement| announcement.marker).collect()
+    pub(crate) fn announced_in(&self, store: StoreId) -> Vec<(MarkerShard, Digest)> {
+        let ours = self.announced.iter().filter(|(_, announcement)| announcement.store_id == store);
+        ours.map(|(shard, announcement)| ((*shard).into(), announcement.marker)).collect()
     }
 }
 
@@ -412,7 +454,7 @@ mod tests {
             let obtained = ObtainedAnswer { answer, cassette: None, warnings: Vec::new() };
             writer.add(&StoredAnswer::new(&case_id.parse().expect("a case id"), Digest::of(bytes), &obtained));
         }
-        writer.finish().expect("written")
+        writer.finish().expect("written").0
     }
 
     fn join(paths: &[PathBuf]) -> Result<MergedRun, AnswerSetError> {
@@ -434,12 +476,26 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let announcement =
             |number| Announcement { store_id: StoreId::from_bytes([number; 16]), marker: Digest::of(&[number]) };
+        let shard_announced = |(shard, number): (&str, u8)| (shard.parse().expect("a shard"), announcement(number));
         let live = |header: &mut AnswerSetHeader, number| {
             (header.run.live, header.announced) = (description().live, Some(announcement(number)));
         };
         let first = answer_set(folder.path(), "1/2", &[("001-a", b"a")], |header| live(header, 1));
         let second = answer_set(folder.path(), "2/2", &[("002-b", b"b")], |header| live(header, 2));
-        assert_eq!(join(&[first, second]).expect("a whole run").announced, [1, 2].map(announcement));
+        assert_eq!(
+            join(&[first.clone(), second.clone()]).expect("a whole run").announced,
+            [("1/2", 1), ("2/2", 2)].map(shard_announced)
+        );
+        let merged = join(&[second, first]).expect("a whole run");
+        let untold = |shard: &str, number: u8| {
+            let store = StoreId::from_bytes([number; 16]);
+            format!(
+                "shard {shard} was announced in the store `{store}`, so nobody can tell here how often it was tried"
+            )
+        };
+        let warnings = |number| merged.warnings_in(StoreId::from_bytes([number; 16]));
+        assert_eq!(warnings(1), [untold("2/2", 2)]);
+        assert_eq!(warnings(3), [untold("1/2", 1), untold("2/2", 2)]);
         let silent = answer_set(folder.path(), "1/1", &[], |header| header.run.live = description().live);
         let refused = join(&[silent]).expect_err("it was announced, or is not live").to_string();
         assert!(refused.ends_with("it does not say how its live run was announced"), "{refused}");

@@ -4,6 +4,7 @@
 //! It prints nothing and names no clock: what happens goes out as an [`event`].
 
 pub(crate) mod answer_set;
+mod answer_set_note;
 pub(crate) mod cases;
 pub(crate) mod error;
 pub(crate) mod event;

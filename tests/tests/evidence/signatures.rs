@@ -125,18 +125,79 @@ fn a_key_that_is_none_ends_a_run_before_anything_is_run() {
     assert!(!workbench.path().join(".codegenie").exists(), "nothing was begun");
 }
 
+/// Runs the two shards of a run with this key, and gives their answer sets.
+fn run_shards(workbench: &Workbench, key: &[&str]) -> [String; 2] {
+    ["--shard=1/2", "--shard=2/2"].map(|shard| {
+        let run = workbench.eval(["run", "--task-class=fixture", shard]).args(key.iter().copied());
+        let ended = run.run().expect_code(0);
+        let said =
+            "a shard has no record: its answer set is signed, and `eval-host merge` signs the record of the whole run";
+        assert_eq!(ended.stderr.contains(said), !key.is_empty(), "{}", ended.stderr);
+        ended.line("answer_set")["path"].as_str().expect("a path").to_owned()
+    })
+}
+
 #[test]
-fn a_shard_has_nothing_to_sign_and_the_merge_signs() {
+fn a_shard_signs_its_answer_set_and_the_merge_the_record() {
     let workbench = workbench();
     let mine = keygen(&workbench, "mine");
     trust(&workbench, &[&mine]);
-    let answer_sets = ["--shard=1/2", "--shard=2/2"].map(|shard| {
-        let ended = workbench.eval(["run", "--task-class=fixture", shard, "--key=mine"]).run().expect_code(0);
-        assert!(ended.stderr.contains("a shard has no record to sign: `eval-host merge` signs"), "{}", ended.stderr);
-        ended.line("answer_set")["path"].as_str().expect("a path").to_owned()
-    });
-    let _ended = workbench.eval(["merge", &answer_sets[0], &answer_sets[1], "--key=mine"]).run().expect_code(0);
+    let sets = run_shards(&workbench, &["--key=mine"]);
+    for set in &sets {
+        let set = workbench.path().join(set);
+        let note = fs::read_to_string(format!("{}.note", set.display())).expect("a note");
+        let digest = blake3::hash(&fs::read(set).expect("an answer set"));
+        assert!(note.starts_with(&format!("eval-host/answer-set/v1\n{digest}\n\n\u{2014} mine ")), "{note}");
+    }
+    let _ended = workbench.eval(["merge", &sets[0], &sets[1], "--key=mine"]).run().expect_code(0);
     assert_eq!(counts(&verified(&workbench, &[]).1), json!([1, 0, 0]));
+}
+
+#[test]
+fn a_merge_signs_only_what_a_key_signed_that_it_trusts() {
+    let workbench = workbench();
+    let (mine, other) = (keygen(&workbench, "mine"), keygen(&workbench, "other"));
+    let merge = |sets: &[String; 2], args: &[&str]| {
+        workbench.eval(["merge", &sets[0], &sets[1], "--key=mine"]).args(args.iter().copied()).run()
+    };
+    let unsigned = merge(&run_shards(&workbench, &[]), &[]).expect_code(2);
+    let said =
+        "1-of-2.jsonl` is not signed, and the record would be\nhint: run the shard with --key, or merge without one";
+    assert!(unsigned.stderr.contains(said), "{}", unsigned.stderr);
+    // Whoever signs needs to name nobody else.
+    let _ended = merge(&run_shards(&workbench, &["--key=mine"]), &[]).expect_code(0);
+    let sets = run_shards(&workbench, &["--key=other"]);
+    let stranger = merge(&sets, &[]).expect_code(2);
+    assert!(stranger.stderr.contains("no key that is trusted here signed the answer set `"), "{}", stranger.stderr);
+    fs::write(workbench.path().join("others"), format!("{other}\n")).expect("written");
+    let _ended = merge(&sets, &["--trusted-keys=others"]).expect_code(0);
+    trust(&workbench, &[&mine, &other]);
+    let _ended = merge(&sets, &[]).expect_code(0);
+    // An answer set that was run again without a key leaves no signature of the one before.
+    let _ = run_shards(&workbench, &[]);
+    let again = merge(&sets, &[]).expect_code(2);
+    assert!(again.stderr.contains("is not signed, and the record would be"), "{}", again.stderr);
+    let _ended = workbench.eval(["merge", &sets[0], &sets[1]]).run().expect_code(0);
+    assert_eq!(counts(&verified(&workbench, &[]).1), json!([3, 0, 1]));
+}
+
+#[test]
+fn an_answer_set_that_was_edited_with_its_end_made_right_is_not_signed_into_a_record() {
+    let workbench = workbench();
+    keygen(&workbench, "mine");
+    let sets = run_shards(&workbench, &["--key=mine"]);
+    let path = workbench.path().join(&sets[0]);
+    let text = fs::read_to_string(&path).expect("an answer set");
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    lines[1]["duration_seconds"] = json!(9.5);
+    let end = lines.len() - 1;
+    let body: String = lines[..end].iter().map(|line| format!("{line}\n")).collect();
+    lines[end]["blake3"] = json!(blake3::hash(body.as_bytes()).to_string());
+    fs::write(&path, format!("{body}{}\n", lines[end])).expect("written");
+    let refused = workbench.eval(["merge", &sets[0], &sets[1], "--key=mine"]).run().expect_code(6);
+    let said = "1-of-2.jsonl` is not its signature\n";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    assert!(refused.stderr.contains("it is that of other bytes"), "{}", refused.stderr);
 }
 
 /// Changes the note of a store's second record, and gives what `verify` says then.

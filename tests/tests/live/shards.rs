@@ -126,6 +126,82 @@ fn every_shard_that_was_paid_for_is_counted_also_when_only_the_best_is_merged() 
     let _ = desk.eval(["verify", "--replay"]).run().expect_code(0);
 }
 
+fn warnings_of(record: &Path) -> Vec<String> {
+    let record: serde_json::Value = serde_json::from_slice(&fs::read(record).expect("a record")).expect("JSON");
+    serde_json::from_value(record["report"]["warnings"].clone()).expect("texts")
+}
+
+#[test]
+fn an_agent_that_was_lost_with_its_process_is_told_of_in_the_record_also_of_a_shard() {
+    for shard in [None, Some("--shard=1/1")] {
+        let script =
+            format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#);
+        let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
+        let cases = desk.cases(2);
+        let live = |more: &[&str]| desk.live(2, []).args(shard).args(more.iter().copied());
+        for (started, args) in [(1, &["-j1"][..]), (3, &["-j2", "--resume"])] {
+            let run = Running::start(live(args));
+            until("agents start", || desk.lines("paid").len() == started);
+            run.signal("KILL");
+            drop(run);
+        }
+        fs::write(desk.path().join("go"), "").expect("go");
+        let ended = live(&["--resume"]).run().expect_code(if shard.is_some() { 0 } else { 5 });
+        let ended = match shard {
+            None => ended,
+            Some(_) => {
+                let set = ended.line("answer_set")["path"].as_str().expect("a path").to_owned();
+                desk.eval(["merge", &set]).run().expect_code(5)
+            }
+        };
+        let told = [(&cases[0], 3), (&cases[1], 2)].map(|(case, answered)| {
+            format!(
+                "{case}: an earlier agent was started for it and lost with eval-host, so it was answered {answered} times at least"
+            )
+        });
+        assert_eq!(warnings_of(&ended.record_path(desk.path())), told);
+    }
+}
+
+/// Makes an answer set claim that it was announced by another marker of another store, with its end made right.
+fn claim_marker(path: &Path, store_id: &serde_json::Value, marker: &blake3::Hash) {
+    let text = fs::read_to_string(path).expect("an answer set");
+    let mut lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    lines[0]["announced"] = serde_json::json!({"store_id": store_id, "marker": marker.to_string()});
+    let end = lines.len() - 1;
+    let body: String = lines[..end].iter().map(|line| format!("{line}\n")).collect();
+    lines[end]["blake3"] = blake3::hash(body.as_bytes()).to_string().into();
+    fs::write(path, format!("{body}{}\n", lines[end])).expect("written");
+}
+
+#[test]
+fn a_run_that_nobody_liked_is_not_hidden_as_a_shard_of_another() {
+    let desk = Desk::new(
+        "",
+        &format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#),
+    );
+    let disliked = Running::start(desk.live(2, ["-j1"]));
+    until("an agent starts", || desk.lines("paid").len() == 1);
+    disliked.signal("KILL");
+    drop(disliked);
+    fs::write(desk.path().join("go"), "").expect("go");
+    let ended = desk.live(2, ["--shard=1/1", "--out=throw"]).run().expect_code(0);
+    let set = ended.line("answer_set")["path"].as_str().expect("a path").to_owned();
+    let store = desk.path().join(".codegenie/eval");
+    let identity: serde_json::Value =
+        serde_json::from_slice(&fs::read(store.join("store.json")).expect("a store")).expect("JSON");
+    let markers: Vec<_> =
+        fs::read_dir(store.join("started")).expect("markers").map(|entry| entry.expect("an entry").path()).collect();
+    let [marker] = &markers[..] else { panic!("{markers:?}") };
+    let marker = blake3::hash(&fs::read(marker).expect("a marker"));
+    claim_marker(&desk.path().join(&set), &identity["store_id"], &marker);
+    let refused = desk.eval(["merge", &set]).run().expect_code(6);
+    let said = format!("the marker `{marker}` did not announce shard 1/1 of a run of `{TASK_CLASS}`");
+    assert!(refused.stderr.contains(&said), "{}", refused.stderr);
+    assert_eq!((unfinished(&desk), desk.records().len()), (1.into(), 0));
+}
+
 #[test]
 fn shards_of_other_stores_can_be_merged() {
     let desk = Desk::new("", &format!("echo '{ANSWER}'"));
@@ -133,8 +209,15 @@ fn shards_of_other_stores_can_be_merged() {
         let ended = desk.live(2, ["--shard", shard, out]).run().expect_code(0);
         ended.line("answer_set")["path"].as_str().expect("a path").to_owned()
     });
-    let _ = desk.eval(["merge", &answer_sets[0], &answer_sets[1]]).run().expect_code(5);
+    let merged = desk.eval(["merge", &answer_sets[0], &answer_sets[1]]).run().expect_code(5);
     assert_eq!(unfinished(&desk), 0);
+    let untold = [("1/2", "one"), ("2/2", "two")].map(|(shard, store)| {
+        let identity = fs::read(desk.path().join(store).join("store.json")).expect("a store");
+        let identity: serde_json::Value = serde_json::from_slice(&identity).expect("JSON");
+        let store = identity["store_id"].as_str().expect("an identity");
+        format!("shard {shard} was announced in the store `{store}`, so nobody can tell here how often it was tried")
+    });
+    assert_eq!(warnings_of(&merged.record_path(desk.path())), untold);
 }
 
 #[test]

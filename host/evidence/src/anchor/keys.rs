@@ -210,6 +210,17 @@ impl TrustedKeys {
         }
     }
 
+    /// The text of a note, and the name of a key that is trusted for everything and signed it, if there is one. A retired key
+    /// does not count: nobody can tell when it signed.
+    pub fn signed_text<'a>(&self, note: &'a str) -> Result<(&'a str, Option<String>), NoteError> {
+        let known = self.verifiers();
+        let signed = note::read(note, &known)?;
+        // No checkpoint covers a free text.
+        let first = signed.known.first();
+        let signer = first.and_then(|first| self.first_allowed(first, &signed.known, |_| false).ok());
+        Ok((signed.text, signer.map(|signer| signer.name().to_owned())))
+    }
+
     pub(super) fn verifiers(&self) -> Vec<NoteVerifier> {
         verifiers(&self.keys)
     }
@@ -298,6 +309,21 @@ mod tests {
 
     fn parse(text: &str) -> Result<TrustedKeys, KeysError> {
         parse_with(text, &[], &[])
+    }
+
+    #[test]
+    fn a_free_text_is_signed_by_an_active_key_and_not_by_a_retired_one() {
+        let [active, retired, stranger] = ["active", "retired", "stranger"].map(key);
+        let last = [("last.txt", note(&retired, 1, 0))];
+        let lines = format!("{}\n{} retired last.txt\n", active.verifier(), retired.verifier());
+        let keys = parse_with(&lines, &last, &[]).expect("a keys file");
+        let signed = |signer: &NoteSigner| signer.sign("a text\n").expect("signed");
+        assert_eq!(keys.signed_text(&signed(&active)), Ok(("a text\n", Some("active".to_owned()))));
+        for other in [&retired, &stranger] {
+            assert_eq!(keys.signed_text(&signed(other)), Ok(("a text\n", None)));
+        }
+        let changed = signed(&active).replacen("a text", "A text", 1);
+        assert_eq!(keys.signed_text(&changed), Err(NoteError::BadSignature("active".to_owned())));
     }
 
     #[test]

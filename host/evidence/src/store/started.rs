@@ -5,9 +5,11 @@
 //! that is taken out of the middle leaves a gap, and one that is put in its place is not the one that the next one names.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::num::NonZeroU64;
+use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::open::STARTED;
 use super::reader::{DRAFT_PREFIX, is_ignored};
@@ -37,9 +39,134 @@ pub struct StartedMarker {
     pub started_at: UtcMillis,
     /// How many cases were selected.
     pub cases: u64,
+    /// Which part of a run was announced; left out for a whole one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "stated")]
+    pub shard: Option<MarkerShard>,
     /// The markers of the shards that this run was put together from. Whatever names this marker names them too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<Digest>,
+}
+
+/// What is there is a shard: null is not left out.
+fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MarkerShard>, D::Error> {
+    MarkerShard::deserialize(deserializer).map(Some)
+}
+
+/// The part of a run that a marker announces: `2/3` is the second of three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct MarkerShard {
+    index: u64,
+    count: u64,
+}
+
+/// Why a text is no part of a run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not a shard: it must look like `2/3`, the second of three", text.escape_default())]
+pub struct MarkerShardError {
+    text: String,
+}
+
+impl FromStr for MarkerShard {
+    type Err = MarkerShardError;
+
+    fn from_str(text: &str) -> Result<Self, MarkerShardError> {
+        let numbers = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+        let shard = numbers.map(|(index, count)| Self { index, count });
+        let is_part = |shard: &Self| (1..=shard.count).contains(&shard.index);
+        // Another spelling of a number does not survive being written again.
+        let found = shard.filter(|shard| is_part(shard) && shard.to_string() == text);
+        found.ok_or_else(|| MarkerShardError { text: text.to_owned() })
+    }
+}
+
+impl fmt::Display for MarkerShard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+impl TryFrom<String> for MarkerShard {
+    type Error = MarkerShardError;
+
+    fn try_from(text: String) -> Result<Self, MarkerShardError> {
+        text.parse()
+    }
+}
+
+impl From<MarkerShard> for String {
+    fn from(shard: MarkerShard) -> Self {
+        shard.to_string()
+    }
+}
+
+/// Why a marker must not list another as that of a shard of its run. What is listed counts as finished, so a run that is no
+/// part of the one that lists it would be hidden.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ShardMisfit {
+    #[error("it announced a run of `{announced}`")]
+    OtherClass { announced: TaskClassName },
+    #[error("it announced a whole run and no shard")]
+    Whole,
+    #[error("it announced shard {shard}, and another that is listed is one of {count}")]
+    OtherCount { shard: MarkerShard, count: u64 },
+    #[error("another that is listed announced shard {shard} too")]
+    Twice { shard: MarkerShard },
+}
+
+/// The shards of one run, while they are looked through.
+struct Listing<'a> {
+    task_class: &'a TaskClassName,
+    count: Option<u64>,
+    indices: BTreeSet<u64>,
+}
+
+impl Listing<'_> {
+    fn take(&mut self, listed: &StartedMarker) -> Result<(), ShardMisfit> {
+        if listed.task_class != *self.task_class {
+            return Err(ShardMisfit::OtherClass { announced: listed.task_class.clone() });
+        }
+        let shard = listed.shard.ok_or(ShardMisfit::Whole)?;
+        let count = *self.count.get_or_insert(shard.count);
+        if shard.count != count {
+            return Err(ShardMisfit::OtherCount { shard, count });
+        }
+        if self.indices.insert(shard.index) { Ok(()) } else { Err(ShardMisfit::Twice { shard }) }
+    }
+}
+
+/// Which of the listed markers a run of this class must not list. What is not among `markers` is not judged.
+fn misfits(task_class: &TaskClassName, shards: &[Digest], markers: &[Started]) -> Vec<(Digest, ShardMisfit)> {
+    let mut listing = Listing { task_class, count: None, indices: BTreeSet::new() };
+    let found = |digest: &Digest| markers.iter().find(|started| started.digest == *digest);
+    let mut misfit = |listed: &Started| Some((listed.digest, listing.take(&listed.marker).err()?));
+    shards.iter().filter_map(found).filter_map(&mut misfit).collect()
+}
+
+/// What a marker announces.
+#[derive(Debug, Clone, Copy)]
+pub enum Announced<'a> {
+    Whole,
+    Shard(MarkerShard),
+    /// A whole run that is put together from the shards that these markers announced.
+    Merged(&'a [Digest]),
+}
+
+impl<'a> Announced<'a> {
+    fn shard(self) -> Option<MarkerShard> {
+        match self {
+            Self::Shard(shard) => Some(shard),
+            Self::Whole | Self::Merged(_) => None,
+        }
+    }
+
+    /// The markers that this one lists.
+    pub fn shards(self) -> &'a [Digest] {
+        match self {
+            Self::Merged(shards) => shards,
+            Self::Whole | Self::Shard(_) => &[],
+        }
+    }
 }
 
 /// A marker that was found.
@@ -54,6 +181,13 @@ impl Started {
     fn file(&self) -> String {
         format!("{STARTED}/{}", file_name(&self.marker, self.digest))
     }
+
+    /// The markers that it lists as those of its shards and must not, and why.
+    pub(crate) fn misfits(&self, markers: &[Self]) -> Vec<(Digest, Finding)> {
+        let misfits = misfits(&self.marker.task_class, &self.marker.shards, markers);
+        let finding = |(marker, source)| (marker, about(self, Defect::MarkerListed { marker, source }));
+        misfits.into_iter().map(finding).collect()
+    }
 }
 
 /// What is to be announced.
@@ -63,7 +197,7 @@ pub(super) struct Announcement<'a> {
     pub(super) task_class: &'a TaskClassName,
     pub(super) started_at: UtcMillis,
     pub(super) cases: u64,
-    pub(super) shards: &'a [Digest],
+    pub(super) what: Announced<'a>,
 }
 
 /// Why a marker was not written.
@@ -71,6 +205,8 @@ pub(super) struct Announcement<'a> {
 pub enum AnnounceError {
     #[error("the markers of earlier runs are not whole, and are not continued: {}", join(_0))]
     Broken(Vec<Finding>),
+    #[error("the marker `{marker}` cannot be listed as that of a shard")]
+    Listed { marker: Digest, source: ShardMisfit },
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
@@ -80,7 +216,7 @@ pub enum AnnounceError {
 impl Advice for AnnounceError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Broken(_) => Exit::EvidenceBroken,
+            Self::Broken(_) | Self::Listed { .. } => Exit::EvidenceBroken,
             Self::Lock(_) | Self::File(_) => Exit::HarnessError,
         }
     }
@@ -142,6 +278,10 @@ pub(super) fn announce(
     markers: &[Started],
     announcement: &Announcement<'_>,
 ) -> Result<Digest, AnnounceError> {
+    let shards = announcement.what.shards();
+    if let Some((marker, source)) = misfits(announcement.task_class, shards, markers).pop() {
+        return Err(AnnounceError::Listed { marker, source });
+    }
     let of_class = markers.iter().filter(|started| started.marker.task_class == *announcement.task_class);
     let last = of_class.max_by_key(|started| started.marker.seq);
     let marker = StartedMarker {
@@ -152,7 +292,8 @@ pub(super) fn announce(
         prev: last.map(|last| last.digest),
         started_at: announcement.started_at,
         cases: announcement.cases,
-        shards: announcement.shards.to_vec(),
+        shard: announcement.what.shard(),
+        shards: shards.to_vec(),
     };
     let bytes = json::line(&marker);
     let digest = Digest::of(&bytes);
@@ -292,6 +433,41 @@ fn unlinked(started: &Started, (last, before): (u64, &Vec<&Started>), unread: &U
 }
 
 fn broken(started: &Started, what: MarkerBreak) -> Finding {
+    about(started, Defect::MarkerChain(what))
+}
+
+fn about(started: &Started, defect: Defect) -> Finding {
     let file = Some(started.file());
-    Finding { file, ..Finding::of_class(Some(started.marker.task_class.clone()), None, Defect::MarkerChain(what)) }
+    Finding { file, ..Finding::of_class(Some(started.marker.task_class.clone()), None, defect) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_has_one_spelling_and_is_one_of_its_count() {
+        for text in ["1/1", "2/3", "10/10"] {
+            assert_eq!(text.parse::<MarkerShard>().expect("a shard").to_string(), text);
+        }
+        for text in ["", "1", "0/1", "4/3", "01/3", "1/03", "+1/3", "1/3 ", "1/18446744073709551616"] {
+            text.parse::<MarkerShard>().expect_err(text);
+        }
+    }
+
+    #[test]
+    fn a_marker_that_states_no_shard_leaves_it_out() {
+        let text = format!(
+            r#"{{"schema_version":1,"store_id":"{}","task_class":"a","seq":1,"prev":null,"started_at":"2026-11-16T09:00:00.000Z","cases":2}}"#,
+            "5".repeat(32)
+        );
+        let whole: StartedMarker = json::parse(&text).expect("a marker");
+        assert_eq!((whole.shard, serde_json::to_string(&whole).expect("JSON")), (None, text.clone()));
+        let with = |shard: &str| text.replace(r#""cases":2"#, &format!(r#""cases":2,"shard":{shard}"#));
+        let shard: StartedMarker = json::parse(&with(r#""2/3""#)).expect("a marker");
+        assert_eq!(serde_json::to_string(&shard).expect("JSON"), with(r#""2/3""#));
+        for wrong in ["null", r#""3/2""#, "2"] {
+            json::parse::<StartedMarker>(&with(wrong)).expect_err(wrong);
+        }
+    }
 }

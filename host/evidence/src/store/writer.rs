@@ -17,7 +17,7 @@ use super::incoming::{IncomingObjects, KeepObjectError};
 use super::objects::ReadObjectError;
 use super::open::{self, OpenStoreError, Origin};
 use super::reader::{DRAFT_PREFIX, Evidence as _, Snapshot, StoreReader, scan};
-use super::started::{self, AnnounceError, Announcement};
+use super::started::{self, AnnounceError, Announced, Announcement};
 use crate::anchor::{NoteError, NoteSigner, RecordNote};
 use crate::chain::{Link, Position, RecordFileName, hash_of};
 use crate::files::{Dir, FileError, Lock, LockError, Missing, Share};
@@ -200,13 +200,12 @@ impl StoreWriter {
     }
 
     /// Says durably that a live run begins, behind all that were announced before. Its record must name what this gives.
-    /// `shards` are the announcements of the shards that it is put together from.
     pub fn announce(
         &self,
         task_class: &TaskClassName,
         started_at: UtcMillis,
         cases: u64,
-        shards: &[Digest],
+        what: Announced<'_>,
     ) -> Result<Digest, AnnounceError> {
         // Two runs from two benches may share a store, and both would follow the same marker.
         let _lock = self.lock()?;
@@ -214,7 +213,7 @@ impl StoreWriter {
         if !findings.is_empty() {
             return Err(AnnounceError::Broken(findings));
         }
-        let announcement = Announcement { store_id: self.reader.id(), task_class, started_at, cases, shards };
+        let announcement = Announcement { store_id: self.reader.id(), task_class, started_at, cases, what };
         started::announce(&self.started, &markers, &announcement)
     }
 

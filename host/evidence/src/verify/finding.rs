@@ -14,7 +14,7 @@ use crate::anchor::{AnchorDefect, RecordNoteError};
 use crate::chain::{Break, Broken, Link, RecordFileName};
 use crate::files::{FileError, FileProblem};
 use crate::record::ReadRecordError;
-use crate::store::{DraftEnd, FinishedDraft, MarkerBreak, ReadMarkerError, ReadObjectError, RefusedDraft};
+use crate::store::{DraftEnd, FinishedDraft, MarkerBreak, ReadMarkerError, ReadObjectError, RefusedDraft, ShardMisfit};
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::text::Message;
 
@@ -103,6 +103,8 @@ pub enum Defect {
     MarkerTaken { marker: Digest, task_class: TaskClassName, seq: u64 },
     #[error("the marker `{marker}` announced a run of `{announced}`")]
     MarkerOfOtherClass { marker: Digest, announced: TaskClassName },
+    #[error("it lists the marker `{marker}` as that of a shard of its run")]
+    MarkerListed { marker: Digest, source: ShardMisfit },
     #[error(transparent)]
     LastSeen(LastSeenDefect),
     #[error(transparent)]
@@ -160,6 +162,7 @@ impl Defect {
             | Self::MarkerGone { .. }
             | Self::MarkerTaken { .. }
             | Self::MarkerOfOtherClass { .. }
+            | Self::MarkerListed { .. }
             | Self::Case(_)
             | Self::Contradiction(_)
             | Self::Gone

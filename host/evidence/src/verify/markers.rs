@@ -28,14 +28,18 @@ impl Verification {
     pub(super) fn add_markers(&mut self, markers: Vec<Started>, mut named: NamedMarkers) {
         // The record of a run in shards names one marker, and that one names those of the shards.
         let mut misused = Vec::new();
-        for Started { digest, marker } in &markers {
+        for started @ Started { digest, marker } in &markers {
+            let (wrong, findings): (BTreeSet<_>, Vec<_>) = started.misfits(&markers).into_iter().unzip();
+            misused.extend(findings);
             let Some(place) = named.0.get(digest).cloned() else { continue };
             if marker.task_class != place.0 {
                 let (marker, announced) = (*digest, marker.task_class.clone());
                 let defect = Defect::MarkerOfOtherClass { marker, announced };
                 misused.push(Finding::of_class(Some(place.0.clone()), Some(place.1), defect));
             }
-            misused.extend(marker.shards.iter().filter_map(|shard| named.claim(*shard, place.clone())));
+            // What is listed wrongly is not finished by it.
+            let shards = marker.shards.iter().filter(|shard| !wrong.contains(shard));
+            misused.extend(shards.filter_map(|shard| named.claim(*shard, place.clone())));
         }
         self.add(misused);
         let newer = self.newer_markers();

@@ -32,7 +32,9 @@ pub(in crate::cli) fn run(args: RunArgs) -> Result<Exit, Failure> {
     }
     let signer = args.key.signer()?;
     if signer.is_some() && args.selection.shard.is_some() {
-        environment::tell("a shard has no record to sign: `eval-host merge` signs that of the whole run");
+        environment::tell(
+            "a shard has no record: its answer set is signed, and `eval-host merge` signs the record of the whole run",
+        );
     }
     let bench = open_bench(args.places.bench_root.path(), &args.task_class)?;
     // As soon as it is certain that there is such a bench: what others spend from here on counts against this run.

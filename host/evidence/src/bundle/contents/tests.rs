@@ -57,7 +57,7 @@ fn append_live(store: &StoreWriter, label: u32) -> Digest {
     let incoming = store.incoming().expect("it takes objects");
     run.keep_objects(&incoming);
     let started_at = format!("2026-11-16T09:30:{:02}.000Z", label % 60).parse().expect("a time");
-    let marker = store.announce(&class("fixture"), started_at, 2, &[]).expect("announced");
+    let marker = store.announce(&class("fixture"), started_at, 2, crate::store::Announced::Whole).expect("announced");
     let build = |position: &_| run.live_at(position, marker);
     store.append(&Snapshot::default(), &class("fixture"), &incoming, build).expect("committed");
     marker

@@ -43,7 +43,8 @@ fn whoever_verifies_while_others_append_never_calls_it_tampered() {
     let append_and_remember = |label: u32| {
         let store = super::open(&path);
         let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");
-        let marker = store.announce(&super::class("a"), started_at, 2, &[]).expect("announced");
+        let marker =
+            store.announce(&super::class("a"), started_at, 2, crate::store::Announced::Whole).expect("announced");
         let run = super::Run::of("a", label);
         let incoming = store.incoming().expect("it takes objects");
         run.keep_objects(&incoming);

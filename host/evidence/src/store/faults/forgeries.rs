@@ -215,6 +215,22 @@ fn time_out(cassette: &mut Value, record: &mut Value) {
     lose_output(record);
 }
 
+/// Announces one more run, which lists the last one of its class as its shard.
+fn list_a_whole_run(scene: &Scene) -> Option<()> {
+    let path = a_marker(scene)?;
+    let read = |path: PathBuf| fs::read(path).ok();
+    let parsed = |bytes: Vec<u8>| Some((Digest::of(&bytes), serde_json::from_slice::<Value>(&bytes).ok()?));
+    let (_, named) = read(path.clone()).and_then(parsed)?;
+    let all = scene.files("started").into_iter().filter_map(read).filter_map(parsed);
+    let of_class = all.filter(|(_, marker)| marker["task_class"] == named["task_class"]);
+    let (digest, mut marker) = of_class.max_by_key(|(_, marker)| marker["seq"].as_u64())?;
+    marker["seq"] = json!(marker["seq"].as_u64()? + 1);
+    marker["prev"] = json!(digest);
+    marker["started_at"] = named["started_at"].clone();
+    marker["shards"] = json!([digest]);
+    write_marker(&path, &marker)
+}
+
 macro_rules! forgeries {
     ($($kind:ident $name:literal: $how:expr),* $(,)?) => { &[$(Forgery { name: $name, how: How::$kind($how) }),*] };
     ($($name:literal: $from:expr => $to:expr),* $(,)?) => { &[$(Forgery { name: $name, how: How::Text($from, $to) }),*] };
@@ -594,6 +610,7 @@ const MARKERS: &[Forgery] = forgeries![
         value["cases"] = json!(40);
         write_marker(&path, &value)
     },
+    Files "a whole run among the shards of another": list_a_whole_run,
 ];
 
 /// Every kind.

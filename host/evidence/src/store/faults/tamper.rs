@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{
-    Hand, PATIENCE, State, append, append_by, class, copy, open, records_in, signer, state_of, user, verified,
+    Hand, PATIENCE, Run, State, append, append_by, class, copy, open, records_in, signer, state_of, user, verified,
 };
 use crate::anchor::{Checkpoint, NoteSigner, RecordNote};
 use crate::chain::StoreId;
 use crate::files::{FileError, LockError};
-use crate::store::{Evidence, ReadObjectError, Snapshot, StoreReader, scan};
+use crate::store::{Announced, Evidence, ReadObjectError, Snapshot, StoreReader, scan};
 use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, Verification, verify_store};
 use eval_model::ids::Digest;
 
@@ -38,7 +38,7 @@ impl Scene {
         }
         let started_at = "2026-11-16T09:00:00.000Z".parse().expect("a moment");
         for _ in 0..3 {
-            open(&store).announce(&class("a"), started_at, 2, &[]).expect("announced");
+            open(&store).announce(&class("a"), started_at, 2, Announced::Whole).expect("announced");
         }
         let last_seen = LastSeenFile::open(&temp.path().join("state"), &store, PATIENCE).expect("it opens");
         let scene = |checkpoint| Self { temp, store, last_seen, checkpoint };
@@ -254,7 +254,7 @@ fn a_vanished_marker_is_noticed_by_the_chain_unless_it_is_the_last() {
 fn a_marker_in_the_place_of_another_is_noticed_by_the_chain_or_if_it_is_the_last_by_whoever_saw_it() {
     let announce = |scene: &Scene| {
         let later = "2026-11-16T10:00:00.000Z".parse().expect("a moment");
-        open(&scene.store).announce(&class("a"), later, 1, &[]).expect("announced");
+        open(&scene.store).announce(&class("a"), later, 1, Announced::Whole).expect("announced");
     };
     // The number of markers is the same again.
     check([State::Ok, CAUGHT, CAUGHT], |scene| {
@@ -288,7 +288,7 @@ fn a_break_in_the_markers_names_the_file_and_the_task_class() {
         let last = fs::read(&markers[2]).expect("readable");
         remove(&markers[2]);
         let later = "2026-11-16T10:00:00.000Z".parse().expect("a moment");
-        open(&scene.store).announce(&class("a"), later, 1, &[]).expect("announced");
+        open(&scene.store).announce(&class("a"), later, 1, Announced::Whole).expect("announced");
         fs::write(&markers[2], last).expect("put back");
     });
     check(&fork, "the markers fork here: 2 have the number 3: `started/");
@@ -317,6 +317,35 @@ fn write_marker(old: &Path, text: &str) {
 }
 
 #[test]
+fn an_unfinished_run_is_not_hidden_among_the_shards_of_another() {
+    let scene = Scene::new();
+    let markers = scene.markers();
+    let [first, .., last] = &markers[..] else { panic!("{markers:?}") };
+    let (hidden, last_text) =
+        (Digest::of(&fs::read(first).expect("a marker")), fs::read_to_string(last).expect("text"));
+    let prev = Digest::of(last_text.as_bytes());
+    let identity = StoreReader::open(&scene.store, PATIENCE).expect("a store").id();
+    let text = format!(
+        "{{\"schema_version\":1,\"store_id\":\"{identity}\",\"task_class\":\"a\",\"seq\":4,\"prev\":\"{prev}\",\"started_at\":\"2026-11-16T09:00:00.000Z\",\"cases\":2,\"shards\":[\"{hidden}\"]}}\n"
+    );
+    let merged = Digest::of(text.as_bytes());
+    fs::write(last.with_file_name(format!("20261116T090000.000Z-{}.json", &merged.to_string()[..8])), text)
+        .expect("written");
+    let (store, run) = (open(&scene.store), Run::of("a", 9));
+    let incoming = store.incoming().expect("it takes objects");
+    run.keep_objects(&incoming);
+    let build = |position: &_| run.live_at(position, merged);
+    store.append(&Snapshot::default(), &class("a"), &incoming, build).expect("committed");
+    let found = scene.verified(false);
+    let said: Vec<_> = found.findings.iter().map(ToString::to_string).collect();
+    let [said] = &said[..] else { panic!("{said:?}") };
+    let expected =
+        format!("it lists the marker `{hidden}` as that of a shard of its run: it announced a whole run and no shard");
+    assert!(said.ends_with(&expected), "{said}");
+    assert_eq!((found.state(), found.unfinished.len()), (State::Tampered, 3), "the run that was listed is unfinished");
+}
+
+#[test]
 fn a_marker_of_a_newer_version_is_unverifiable_and_its_neighbours_are_not_tampered() {
     for index in 0..3 {
         let scene = Scene::new();
@@ -338,8 +367,12 @@ fn a_marker_of_a_newer_version_is_unverifiable_and_its_neighbours_are_not_tamper
         let found = scene.verified(false);
         assert_eq!((found.state(), found.findings.len()), (State::Unverifiable, 1), "{index}: {:?}", found.findings);
         assert!(found.findings[0].to_string().contains("it has format version 2"), "{:?}", found.findings);
-        let refused =
-            open(&scene.store).announce(&class("a"), "2026-11-16T10:00:00.000Z".parse().expect("a moment"), 1, &[]);
+        let refused = open(&scene.store).announce(
+            &class("a"),
+            "2026-11-16T10:00:00.000Z".parse().expect("a moment"),
+            1,
+            Announced::Whole,
+        );
         let refused = refused.expect_err("nobody knows which number is next").to_string();
         assert!(refused.starts_with("the markers of earlier runs are not whole, and are not continued: "), "{refused}");
     }
@@ -357,7 +390,7 @@ fn runs_that_are_announced_at_once_get_one_place_each() {
             scope.spawn(move || {
                 let store = open(path);
                 for _ in 0..5 {
-                    store.announce(&class(name), started_at, 2, &[]).expect("announced");
+                    store.announce(&class(name), started_at, 2, Announced::Whole).expect("announced");
                 }
             });
         }
