@@ -174,10 +174,11 @@ impl Scene {
         records
     }
 
-    /// The chosen one of the records of a mode.
+    /// The chosen one of the records of a mode. One that was made a thing of another shape before cannot be forged further.
     pub(super) fn record(&self, mode: &str) -> Option<(PathBuf, Value)> {
+        let reads = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| RecordedRun::read(&bytes).is_ok());
         let mut records = self.records();
-        records.retain(|(_, value)| value["mode"] == mode);
+        records.retain(|(path, value)| value["mode"] == mode && reads(path));
         let index = records.len().checked_sub(1)?;
         Some(records.swap_remove(index - self.choice % records.len()))
     }
