@@ -43,7 +43,7 @@ RECORD = fields({
     "prev_hash": digest, "run_id": digest, "mode": one_of("live", "cassette"),
     "suts": list_of(fields({"name": text, "version": text, "command_digest": option(digest)})),
     "output_kinds": list_of(one_of("live", "recorded", "solved_example")), "started_at": time, "finished_at": time,
-    "started_marker": option(digest), "harness_version": text, "wasmtime_version": text,
+    "started_marker": option(digest), "shards_elsewhere": count, "harness_version": text, "wasmtime_version": text,
     "bench_git_commit": option(commit), "bench_dirty": option(flag), "rubric_digest": digest,
     "registration_digest": digest, "rubric_world": text,
     "limits": fields(dict.fromkeys(("fuel", "wall_clock_seconds", "memory_mib", "scratch_mib", "scratch_entries", "output_kib"), count)),
@@ -136,6 +136,7 @@ def check_figures(record):
     outcomes = {name: sum(case["outcome"] == name for case in cases) for name in OUTCOMES}
     skipped, selected = outcomes["skipped"], len(cases) + len(report["load_errors"])
     want((record["started_marker"] is not None) == (record["mode"] == "live"), "its started_marker does not fit its mode")
+    want(record["mode"] == "live" or record["shards_elsewhere"] == 0, "it is of cassettes, and has shards of a live run")
     want(record["run_id"] == run_id(record), "its run_id does not follow")
     want(selection["selected"] == selected <= selection["cases_in_bench"], "its selection does not follow")
     want(report["attempted"] == len(attempted) > 0, "its count of attempted cases does not follow")

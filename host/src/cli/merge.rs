@@ -75,7 +75,8 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     let shards: Vec<_> = announced.into_iter().map(|(_, marker)| marker).collect();
     let announce = || store.announce(task_class, now, cases, Announced::Merged(&shards));
     let warnings = merged.warnings_in(store.id());
-    let live = LiveFacts { started_marker: &announce, lost_usd: merged.lost_usd, warnings };
+    let shards_elsewhere = merged.shards_elsewhere(store.id());
+    let live = LiveFacts { started_marker: &announce, lost_usd: merged.lost_usd, shards_elsewhere, warnings };
     let live = run.description.live.is_some().then_some(&live);
     let committed = run.commit(&AnswerSource::Stored(&merged.answers), &store, live, &mut reporters.emit())?;
     reporters.committed(task_class, &committed, &store)

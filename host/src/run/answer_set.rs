@@ -407,6 +407,11 @@ impl MergedRun {
         self.warnings.iter().cloned().chain(elsewhere.into_iter().map(untold)).collect()
     }
 
+    /// How many of its shards were announced in other stores than this one.
+    pub(crate) fn shards_elsewhere(&self, store: StoreId) -> u64 {
+        self.announced.iter().filter(|(_, announced)| announced.store_id != store).count() as u64
+    }
+
     /// The announcements of its shards that were made in this store.
     pub(crate) fn announced_in(&self, store: StoreId) -> Vec<(MarkerShard, Digest)> {
         let ours = self.announced.iter().filter(|(_, announcement)| announcement.store_id == store);

@@ -202,7 +202,8 @@ impl Run<'_> {
             let header = header.warning(live_run.warnings());
             return self.write_answer_set(&answers, store_path, header, emit).map(Ended::AnswerSet);
         }
-        let live = LiveFacts { started_marker: &|| Ok(header.started_marker), lost_usd, warnings: live_run.warnings() };
+        let (started_marker, warnings) = (&|| Ok(header.started_marker), live_run.warnings());
+        let live = LiveFacts { started_marker, lost_usd, shards_elsewhere: 0, warnings };
         let committed = self.commit(&answers, store, Some(&live), emit)?;
         Ok(Ended::Committed(Box::new(committed)))
     }

@@ -28,6 +28,8 @@ pub(crate) struct LiveFacts<'a> {
     pub(crate) started_marker: &'a dyn Fn() -> Result<Digest, AnnounceRunError>,
     /// What was charged for agents that were lost with the process that had started them.
     pub(crate) lost_usd: f64,
+    /// How many of the shards that it was put together from were announced in other stores.
+    pub(crate) shards_elsewhere: u64,
     /// Of how the answers were come by.
     pub(crate) warnings: Vec<String>,
 }
@@ -71,7 +73,8 @@ impl Run<'_> {
             incoming.keep(bytes).map_err(RunError::Keep)?;
         }
         let started_marker = live.map(|live| (live.started_marker)()).transpose().map_err(RunError::Announce)?;
-        let build = |position: &Position| self.record(position, &evidence, &report, started_marker, (self.clock)());
+        let announced = (started_marker, live.map_or(0, |live| live.shards_elsewhere));
+        let build = |position: &Position| self.record(position, &evidence, &report, announced, (self.clock)());
         let known = &store.verification().snapshot;
         let receipt =
             store.writer().append_signed(known, task_class, &incoming, self.signer, build).map_err(RunError::Append)?;
@@ -90,7 +93,7 @@ impl Run<'_> {
         position: &Position,
         evidence: &BTreeMap<CaseId, CaseEvidence>,
         report: &BenchRunReport,
-        started_marker: Option<Digest>,
+        (started_marker, shards_elsewhere): (Option<Digest>, u64),
         finished_at: UtcMillis,
     ) -> EvalRunRecord<BenchScore> {
         let (run, registration) = (&self.description, &self.bench.registration);
@@ -114,6 +117,7 @@ impl Run<'_> {
             started_at: run.started_at,
             finished_at,
             started_marker,
+            shards_elsewhere,
             harness_version: run.harness_version.clone(),
             wasmtime_version: WASMTIME_VERSION.to_owned(),
             bench_git_commit: run.bench_commit.as_ref().map(|bench| bench.commit.clone()),

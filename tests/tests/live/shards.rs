@@ -217,7 +217,13 @@ fn shards_of_other_stores_can_be_merged() {
         let store = identity["store_id"].as_str().expect("an identity");
         format!("shard {shard} was announced in the store `{store}`, so nobody can tell here how often it was tried")
     });
-    assert_eq!(warnings_of(&merged.record_path(desk.path())), untold);
+    let record = merged.record_path(desk.path());
+    assert_eq!(warnings_of(&record), untold);
+    let record: serde_json::Value = serde_json::from_slice(&fs::read(record).expect("a record")).expect("JSON");
+    assert_eq!(record["shards_elsewhere"], 2);
+    let judge = ["promote-verdict", "--task-class", TASK_CLASS, "--target-tier=silver"];
+    let verdict = desk.eval(judge).run().expect_code(5);
+    assert!(verdict.stdout.contains("\"shards_of_other_stores\""), "{}", verdict.stdout);
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub enum Reason {
     SolvedExamples,
     ProvenanceUnknown { claimed: Vec<Provenance> },
     StaleCassettes { cases: BTreeSet<CaseId> },
+    ShardsOfOtherStores { count: u64 },
     SeveralSystems { suts: BTreeSet<Sut> },
     NoSystem,
     Aborted,
@@ -62,6 +63,7 @@ impl Reason {
             Self::SolvedExamples => "solved_examples",
             Self::ProvenanceUnknown { .. } => "provenance_unknown",
             Self::StaleCassettes { .. } => "stale_cassettes",
+            Self::ShardsOfOtherStores { .. } => "shards_of_other_stores",
             Self::SeveralSystems { .. } => "several_systems_under_test",
             Self::NoSystem => "no_system_under_test",
             Self::Aborted => "aborted",
@@ -117,6 +119,11 @@ impl fmt::Display for Reason {
             Self::StaleCassettes { cases } => {
                 write!(f, "answers were recorded for other input than the case has: {}", list(cases))
             }
+            Self::ShardsOfOtherStores { count } => write!(
+                f,
+                "{count} shards of the live run were announced in other stores, so nobody can tell here how often they were \
+                 tried: run and merge shards in one store"
+            ),
             Self::SeveralSystems { suts } => {
                 let names: Vec<_> =
                     suts.iter().map(|sut| format!("{} {}", Words(&sut.name), Words(&sut.version))).collect();

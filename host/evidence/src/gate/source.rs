@@ -33,6 +33,8 @@ pub struct ProvenRun {
     pub hash: RecordHash,
     /// Whether a trusted key signed it.
     pub is_signed: bool,
+    /// How many of its shards were announced in other stores.
+    pub shards_elsewhere: u64,
 }
 
 impl AnswerSource {
@@ -68,15 +70,17 @@ fn proven_run(record: &RecordedRun, facts: &mut ObjectFacts<'_>, body: &Body<'_>
     };
     let mut links = body.verification.links.values().rev().filter(live);
     let mut there = ObjectFacts::new(body.evidence);
-    let link = links.find(|link| {
-        let live = body.evidence.verified_record(link);
-        live.is_some_and(|live| has_answers(&live, record) && has_inputs(&live, &mut there, record, facts))
+    let (link, live) = links.find_map(|link| {
+        let live = body.evidence.verified_record(link)?;
+        let is_it = has_answers(&live, record) && has_inputs(&live, &mut there, record, facts);
+        is_it.then_some((link, live))
     })?;
     Some(ProvenRun {
         store_id: link.position.store_id,
         seq: link.position.seq,
         hash: link.hash,
         is_signed: body.verification.signature(link).is_trusted(),
+        shards_elsewhere: live.shards_elsewhere,
     })
 }
 

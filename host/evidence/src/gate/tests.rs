@@ -99,7 +99,13 @@ fn unknown_key() -> RecordSignature {
 
 fn proven(is_signed: bool) -> AnswerSource {
     let hash = crate::chain::hash_of(b"a live record");
-    AnswerSource::Recorded(ProvenRun { store_id: StoreId::from_bytes([1; 16]), seq: 1, hash, is_signed })
+    AnswerSource::Recorded(ProvenRun {
+        store_id: StoreId::from_bytes([1; 16]),
+        seq: 1,
+        hash,
+        is_signed,
+        shards_elsewhere: 0,
+    })
 }
 
 fn codes(change: impl FnOnce(&mut RecordedRun)) -> Vec<&'static str> {
@@ -243,6 +249,18 @@ fn recorded_answers_count_only_with_the_live_record_that_they_are_from() {
     assert!(several.contains("they are of 2 runs"), "{several}");
     let stale = |evidence: &mut JudgedRecord| evidence.stale = ["002-second".parse().expect("a case id")].into();
     assert_eq!(codes_when(stale), ["stale_cassettes"]);
+}
+
+#[test]
+fn shards_that_were_announced_elsewhere_may_be_the_best_of_many() {
+    assert_eq!(codes(|record| record.shards_elsewhere = 1), ["shards_of_other_stores"]);
+    let of_shards = |evidence: &mut JudgedRecord| {
+        evidence.source = proven(false);
+        if let AnswerSource::Recorded(run) = &mut evidence.source {
+            run.shards_elsewhere = 2;
+        }
+    };
+    assert_eq!(codes_when(of_shards), ["shards_of_other_stores"]);
 }
 
 #[test]
@@ -415,6 +433,7 @@ fn reasons() -> Vec<Reason> {
         Reason::SolvedExamples,
         Reason::ProvenanceUnknown { claimed: Vec::new() },
         Reason::StaleCassettes { cases: [].into() },
+        Reason::ShardsOfOtherStores { count: 1 },
         Reason::SeveralSystems { suts: [].into() },
         Reason::NoSystem,
         Reason::Aborted,

@@ -313,7 +313,12 @@ fn source_reasons(evidence: &JudgedRecord) -> Vec<Reason> {
     };
     let cases = evidence.stale.clone();
     let stale = (!cases.is_empty()).then_some(Reason::StaleCassettes { cases });
-    source.into_iter().chain(stale).collect()
+    let count = match &evidence.source {
+        AnswerSource::Recorded(run) => run.shards_elsewhere,
+        _ => evidence.record.shards_elsewhere,
+    };
+    let shards = (count > 0).then_some(Reason::ShardsOfOtherStores { count });
+    source.into_iter().chain(stale).chain(shards).collect()
 }
 
 /// Whether somebody vouches for the record, where the bench demands it.

@@ -88,6 +88,7 @@ impl Run {
             started_at: time(0),
             finished_at: time(30),
             started_marker: None,
+            shards_elsewhere: 0,
             harness_version: "0.1.0".to_owned(),
             wasmtime_version: "48.0.8".to_owned(),
             bench_git_commit: Some("0123456789abcdef0123456789abcdef01234567".parse().expect("a commit")),

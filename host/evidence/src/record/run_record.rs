@@ -136,6 +136,8 @@ pub struct EvalRunRecord<S> {
     /// The BLAKE3 of the marker that announced a live run before its first case.
     #[serde(deserialize_with = "Option::deserialize")]
     pub started_marker: Option<Digest>,
+    /// How many shards of the run were announced in other stores, so that nobody can tell here how often they were tried.
+    pub shards_elsewhere: u64,
     pub harness_version: String,
     pub wasmtime_version: String,
     #[serde(deserialize_with = "Option::deserialize")]

@@ -55,7 +55,10 @@ fn impossible_source(record: &RecordedRun) -> Option<&'static str> {
             ("it is of cassettes, and has live outputs", is_live),
             ("it is of cassettes, and has no output kind or system under test", has_no_source(record)),
             ("it is of cassettes, and says that an agent was started", record.suts.iter().any(was_started)),
-            ("it is of cassettes, and names the marker of a live run", record.started_marker.is_some()),
+            (
+                "it is of cassettes, and names the marker or the shards of a live run",
+                record.started_marker.is_some() || record.shards_elsewhere > 0,
+            ),
         ],
     };
     checks.into_iter().find(|(_, is_so)| *is_so).map(|(what, _)| what)
@@ -475,7 +478,9 @@ mod tests {
         let started = |record: &mut Value| record["suts"][0]["command_digest"] = json!("0".repeat(64));
         says(started, "it is of cassettes, and says that an agent was started");
         let hides_a_run = |record: &mut Value| record["started_marker"] = json!("0".repeat(64));
-        says(hides_a_run, "it is of cassettes, and names the marker of a live run");
+        says(hides_a_run, "it is of cassettes, and names the marker or the shards of a live run");
+        let has_shards = |record: &mut Value| record["shards_elsewhere"] = json!(1);
+        says(has_shards, "it is of cassettes, and names the marker or the shards of a live run");
         for kinds in [json!([]), json!(["recorded"]), json!(["live", "recorded"])] {
             let other_kinds = |record: &mut Value| {
                 live(record);

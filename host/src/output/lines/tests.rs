@@ -286,6 +286,7 @@ fn verdict() -> PromotionVerdict {
             seq: 3,
             hash: "cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649".parse().expect("a hash"),
             is_signed: false,
+            shards_elsewhere: 0,
         }),
         live_runs: LiveRuns { earlier: 2, later: Some(0), unfinished: Some(1), unfinished_at_least: 1 },
         replay: ReplayResult {
