@@ -189,7 +189,9 @@ class Verification:
         try:
             data = self.source.read("", "store.json", MOST_ROOT_BYTES)
         except Missing:
-            raise Bad(TAMPERED, "there is no store.json that says which store this is") from None
+            has_records = os.path.isdir(os.path.join(self.source.root, "runs")) and self.source.names("runs")
+            state = TAMPERED if has_records else UNVERIFIABLE
+            raise Bad(state, "there is no store.json that says which store this is") from None
         check_version(data, (1, 1 << 64))
         found = parse(data, fields({"schema_version": count, "store_id": store_id}), "a store's identity")["store_id"]
         want(data == b'{"schema_version":1,"store_id":"%s"}\n' % found.encode(), "store.json was edited")
