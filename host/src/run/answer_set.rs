@@ -132,9 +132,31 @@ impl Run<'_> {
                 writer.add(answer);
             }
         })?;
+        if let Some(kept) = self.keep_earlier(&folder, &name).map_err(not_written)? {
+            emit(&Event::Notice(&format!("the answers of an earlier run of this shard are kept as `{kept}`")));
+        }
         let path = self.publish(writer, &folder, &name).map_err(not_written)?.display().to_string();
         emit(&Event::AnswerSetWritten { path: &path });
         Ok(WrittenAnswerSet { done, started_at: self.description.started_at })
+    }
+
+    /// Makes way for an answer set without losing one that was paid for. Those of cassettes cost nothing.
+    fn keep_earlier(&self, folder: &Path, name: &str) -> Result<Option<String>, FileError> {
+        let folder = Dir::open_own(folder, Missing::Create)?;
+        if self.description.live.is_none() || !folder.contains(name) {
+            return Ok(None);
+        }
+        let stem = name.strip_suffix(".jsonl").unwrap_or(name);
+        let aside = format!("{stem}.before-{}.jsonl", self.description.started_at.basic());
+        match folder.rename_new(name, &folder, &aside) {
+            // A run that was killed here has moved it already, and what is there now is its own.
+            Err(error) if error.is_taken() => Ok(None),
+            moved => {
+                moved?;
+                answer_set_note::keep(&folder, name, &aside)?;
+                Ok(Some(aside))
+            }
+        }
     }
 
     /// Gives an answer set its name, and its signature. That of an earlier one is gone before: it would not fit.

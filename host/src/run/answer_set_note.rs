@@ -68,6 +68,14 @@ fn name_of(set: &str) -> String {
     format!("{set}{SUFFIX}")
 }
 
+/// Takes the note of an answer set along to its other name.
+pub(super) fn keep(folder: &Dir, set: &str, aside: &str) -> Result<(), FileError> {
+    match folder.rename_new(&name_of(set), folder, &name_of(aside)) {
+        Err(error) if error.is_missing() => Ok(()),
+        moved => moved,
+    }
+}
+
 /// Takes away the note of an answer set that is about to be another one.
 pub(super) fn remove(folder: &Dir, set: &str) -> Result<(), FileError> {
     match folder.unlink(name_of(set)) {

@@ -203,6 +203,20 @@ fn a_run_that_nobody_liked_is_not_hidden_as_a_shard_of_another() {
 }
 
 #[test]
+fn a_shard_that_is_run_again_keeps_what_was_paid_for() {
+    let desk = Desk::new("", &format!("echo '{ANSWER}'"));
+    let first = desk.live(2, ["--shard", "1/2"]).run().expect_code(0).line("answer_set");
+    let path = desk.path().join(first["path"].as_str().expect("a path"));
+    let bytes = fs::read(&path).expect("an answer set");
+    let again = desk.live(2, ["--shard", "1/2"]).run().expect_code(0);
+    assert!(again.stderr.contains("the answers of an earlier run of this shard are kept as `"), "{}", again.stderr);
+    let sets = fs::read_dir(path.parent().expect("a folder")).expect("listed");
+    let others = sets.map(|entry| entry.expect("an entry").path()).filter(|other| *other != path);
+    let kept: Vec<_> = others.map(|other| fs::read(other).expect("readable")).collect();
+    assert_eq!(kept, [bytes]);
+}
+
+#[test]
 fn shards_of_other_stores_can_be_merged() {
     let desk = Desk::new("", &format!("echo '{ANSWER}'"));
     let answer_sets = [("1/2", "--out=one"), ("2/2", "--out=two")].map(|(shard, out)| {
