@@ -28,6 +28,15 @@ pub(super) fn bench_commit(folder: &Dir) -> Option<BenchCommit> {
     Some(BenchCommit { commit, is_dirty })
 }
 
+/// The first of the bench's files that differs from its commit, for whoever has to find out why.
+pub(super) fn first_difference(folder: &Dir, at: &BenchCommit) -> Option<String> {
+    let committed = committed_files(folder.path(), &at.commit.to_string())?;
+    let present = present_files(folder)?;
+    let paths: BTreeSet<_> = committed.keys().chain(present.keys()).collect();
+    let path = paths.into_iter().find(|path| committed.get(*path) != present.get(*path))?;
+    Some(String::from_utf8_lossy(path).into_owned())
+}
+
 /// The git ids of the bench's files at a commit, by their paths.
 fn committed_files(folder: &Path, commit: &str) -> Option<BTreeMap<Vec<u8>, String>> {
     let arguments = ["ls-tree", "-r", "-z", "--end-of-options", commit];
@@ -193,6 +202,9 @@ mod tests {
         fs::write(temp.path().join(".gitignore"), "*.txt\n").expect("written");
         fs::write(bench.join("registration.toml"), "A").expect("written");
         assert!(is_dirty(&bench));
+        let folder = Dir::open_ambient(&bench).expect("a folder");
+        let commit = bench_commit(&folder).expect("a commit");
+        assert_eq!(first_difference(&folder, &commit).as_deref(), Some("registration.toml"));
         fs::write(bench.join("registration.toml"), "a").expect("written");
         assert!(!is_dirty(&bench));
         fs::write(bench.join("cases/001-a/input/ignored.txt"), "A").expect("written");

@@ -116,6 +116,8 @@ fn sandbox(args: &PromoteArgs) -> Result<Sandbox, Failure> {
 fn bench_now<'a>(args: &PromoteArgs, bench: &'a Bench) -> Result<BenchNow<'a>, Failure> {
     let input_root = args.input_root.open()?;
     let case = |name: &String| Some((name.parse::<CaseId>().ok()?, case_digest(bench, name, &input_root)));
+    let commit = git::bench_commit(&bench.folder);
+    let dirty = commit.as_ref().filter(|commit| commit.is_dirty);
     Ok(BenchNow {
         task_class: bench.registration.task_class.clone(),
         current_tier: bench.registration.current_tier,
@@ -123,7 +125,8 @@ fn bench_now<'a>(args: &PromoteArgs, bench: &'a Bench) -> Result<BenchNow<'a>, F
         rubric_digest: bench.rubric_digest,
         registration_digest: Digest::of(&bench.registration_bytes),
         limits: bench.registration.limits.into(),
-        commit: git::bench_commit(&bench.folder),
+        differs_at: dirty.and_then(|commit| git::first_difference(&bench.folder, commit)),
+        commit,
         no_cases: bench.case_names().iter().filter(|name| name.parse::<CaseId>().is_err()).cloned().collect(),
         cases: bench.case_names().iter().filter_map(case).collect(),
     })

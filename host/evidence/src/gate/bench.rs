@@ -41,6 +41,8 @@ pub struct BenchNow<'a> {
     pub limits: RawLimits,
     /// `None` where the bench is in no git repository.
     pub commit: Option<BenchCommit>,
+    /// A file that differs from the commit, where one does.
+    pub differs_at: Option<String>,
     /// Folders among the cases whose names are no case's, so that no run ever counted them.
     pub no_cases: BTreeSet<String>,
     /// Every case; `None` for one that does not load.

@@ -36,7 +36,7 @@ pub enum Reason {
     Aborted,
     LoadErrors { count: u64 },
     BenchNotInGit,
-    BenchDirty,
+    BenchDirty { first: Option<String> },
     BenchWasNotInGit,
     BenchWasDirty,
     Replay { state: State, findings: Vec<String> },
@@ -69,7 +69,7 @@ impl Reason {
             Self::Aborted => "aborted",
             Self::LoadErrors { .. } => "load_errors",
             Self::BenchNotInGit => "bench_not_in_git",
-            Self::BenchDirty => "bench_dirty",
+            Self::BenchDirty { .. } => "bench_dirty",
             Self::BenchWasNotInGit => "bench_was_not_in_git",
             Self::BenchWasDirty => "bench_was_dirty",
             Self::Replay { state: State::Tampered, .. } => "replay_differs",
@@ -133,9 +133,13 @@ impl fmt::Display for Reason {
             Self::Aborted => f.write_str("the run was aborted"),
             Self::LoadErrors { count } => write!(f, "{count} cases did not load"),
             Self::BenchNotInGit => f.write_str(
-                "the bench is in no git repository (or git is not installed), so nobody can tell which version of it this is",
+                "git gives no commit of the bench (it is in no repository, has no commit, is somebody else's, or git is not installed), so \
+                 nobody can tell which version of it this is",
             ),
-            Self::BenchDirty => f.write_str("the bench's files differ from the commit that it is at: commit or restore them"),
+            Self::BenchDirty { first } => {
+                f.write_str("the bench's files differ from the commit that it is at: commit or restore them, ignored ones too")?;
+                first.as_ref().map_or(Ok(()), |path| write!(f, "; the first is `{}`", Words(path)))
+            }
             Self::BenchWasNotInGit => f.write_str("the bench was in no git repository when it was run"),
             Self::BenchWasDirty => f.write_str(
                 "the bench's files differed from its commit when it was run: run it again on a clean checkout",

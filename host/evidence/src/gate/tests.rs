@@ -31,7 +31,7 @@ fn bench(standards: &Standards) -> BenchNow<'_> {
     let cases = case_digest_set.into_iter().map(|(case, digest)| (case, Some(digest))).collect();
     let commit = "0123456789abcdef0123456789abcdef01234567".parse().expect("a commit");
     let commit = Some(BenchCommit { commit, is_dirty: false });
-    let (current_tier, no_cases) = (Tier::Bronze, [].into());
+    let (current_tier, differs_at, no_cases) = (Tier::Bronze, None, [].into());
     BenchNow {
         task_class,
         current_tier,
@@ -40,6 +40,7 @@ fn bench(standards: &Standards) -> BenchNow<'_> {
         registration_digest,
         limits,
         commit,
+        differs_at,
         no_cases,
         cases,
     }
@@ -439,7 +440,7 @@ fn reasons() -> Vec<Reason> {
         Reason::Aborted,
         Reason::LoadErrors { count: 1 },
         Reason::BenchNotInGit,
-        Reason::BenchDirty,
+        Reason::BenchDirty { first: None },
         Reason::BenchWasNotInGit,
         Reason::BenchWasDirty,
         replay(State::Tampered),

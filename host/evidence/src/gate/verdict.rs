@@ -275,7 +275,7 @@ fn bench_reasons(record: &RecordedRun, bench: &BenchNow<'_>) -> Vec<Reason> {
 fn git_reasons(record: &RecordedRun, bench: &BenchNow<'_>) -> Vec<Reason> {
     let now = match bench.commit.as_ref().map(|commit| commit.is_dirty) {
         None => Some(Reason::BenchNotInGit),
-        Some(true) => Some(Reason::BenchDirty),
+        Some(true) => Some(Reason::BenchDirty { first: bench.differs_at.clone() }),
         Some(false) => None,
     };
     let then = match record.bench_dirty {
