@@ -13,7 +13,8 @@ use eval_model::report::Selection;
 use eval_model::utc::UtcMillis;
 
 use crate::bench::Bench;
-use crate::bench::select::{Shard, Wanted};
+use crate::bench::select::Wanted;
+use eval_model::shard::Shard;
 
 /// A run as it was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

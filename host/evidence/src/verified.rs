@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
+use eval_model::shard::Shard;
 use eval_model::utc::UtcMillis;
 
 use crate::anchor::MarkerHead;
@@ -15,8 +16,7 @@ use crate::files::LockError;
 use crate::memory::{Intents, IntentsFile, JournalMemory};
 use crate::record::RecordedRun;
 use crate::store::{
-    AnnounceError, Announced, Evidence as _, FinishError, MarkerShard, OpenStoreError, Origin, Receipt, Started,
-    StoreWriter,
+    AnnounceError, Announced, Evidence as _, FinishError, OpenStoreError, Origin, Receipt, Started, StoreWriter,
 };
 use crate::verify::{
     Checks, Finding, FirstUse, LastSeenError, LastSeenFile, Note, State, Verification, VerifyError, verify_store,
@@ -159,7 +159,7 @@ pub enum AnnounceRunError {
     #[error("the marker `{marker}`, which announced one of the shards in this store, is gone")]
     ShardGone { marker: Digest },
     #[error("the marker `{marker}` did not announce shard {shard} of a run of `{task_class}`, as its answer set says")]
-    OtherShard { marker: Digest, shard: MarkerShard, task_class: TaskClassName },
+    OtherShard { marker: Digest, shard: Shard, task_class: TaskClassName },
     #[error("the shard that the marker `{marker}` announced is part of a record of this store already")]
     ShardRecorded { marker: Digest },
 }
@@ -298,7 +298,7 @@ impl VerifiedStore {
     pub fn require_unfinished(
         &self,
         task_class: &TaskClassName,
-        announced: &[(MarkerShard, Digest)],
+        announced: &[(Shard, Digest)],
     ) -> Result<(), AnnounceRunError> {
         let (markers, _) = self.writer.reader().started().map_err(AnnounceRunError::Read)?;
         for (shard, marker) in announced.iter().copied() {
@@ -416,7 +416,7 @@ mod tests {
         try_announce(store, what).expect("announced")
     }
 
-    fn shard(text: &str) -> MarkerShard {
+    fn shard(text: &str) -> Shard {
         text.parse().expect("a shard")
     }
 

@@ -15,6 +15,7 @@ pub mod money;
 pub mod outcome;
 pub mod report;
 pub mod score;
+pub mod shard;
 pub mod text;
 pub mod utc;
 pub mod workers;

@@ -1,11 +1,6 @@
 //! Which cases of a bench a run takes.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
-
-use eval_evidence::store::MarkerShard;
-use serde::{Deserialize, Serialize};
 
 /// Whether `name` matches `pattern`, in which `*` stands for any characters and `?` for one.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
@@ -61,77 +56,10 @@ impl Wanted {
     }
 }
 
-/// One of several equal parts of a run: `2/3` is the second of three.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub(crate) struct Shard {
-    index: usize,
-    count: usize,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a shard: it must look like `2/3`, the second of three", text.escape_default())]
-pub(crate) struct ParseShardError {
-    text: String,
-}
-
-impl Shard {
-    pub(crate) fn index(self) -> usize {
-        self.index
-    }
-
-    pub(crate) fn count(self) -> usize {
-        self.count
-    }
-
-    /// Every so-manieth name, so that neighbours, which tend to be alike, are spread over the shards.
-    pub(crate) fn select(self, names: &[String]) -> Vec<String> {
-        names.iter().skip(self.index - 1).step_by(self.count).cloned().collect()
-    }
-}
-
-impl From<Shard> for MarkerShard {
-    fn from(shard: Shard) -> Self {
-        shard.to_string().parse().expect("a shard of a run is one of a marker")
-    }
-}
-
-impl FromStr for Shard {
-    type Err = ParseShardError;
-
-    fn from_str(text: &str) -> Result<Self, ParseShardError> {
-        let number = |text: &str| text.parse::<usize>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
-        let numbers = text.split_once('/').and_then(|(index, count)| Some((number(index)?, number(count)?)));
-        match numbers {
-            Some((index, count)) if (1..=count).contains(&index) => Ok(Self { index, count }),
-            _ => Err(ParseShardError { text: text.to_owned() }),
-        }
-    }
-}
-
-impl fmt::Display for Shard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.index, self.count)
-    }
-}
-
-impl TryFrom<String> for Shard {
-    type Error = ParseShardError;
-
-    fn try_from(text: String) -> Result<Self, ParseShardError> {
-        text.parse()
-    }
-}
-
-impl From<Shard> for String {
-    fn from(shard: Shard) -> Self {
-        shard.to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eval_model::shard::Shard;
 
     #[test]
     fn a_star_is_any_text_and_a_question_mark_one_character() {

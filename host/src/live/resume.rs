@@ -193,7 +193,7 @@ impl RunStart {
 fn start(run: &RunDescription, place: &JournalPlace, store: &VerifiedStore) -> Result<StartedRun, BeginError> {
     let mark = RunMark::new().map_err(BeginError::Mark)?;
     let cases = run.names().len() as u64;
-    let what = run.shard.map_or(Announced::Whole, |shard| Announced::Shard(shard.into()));
+    let what = run.shard.map_or(Announced::Whole, Announced::Shard);
     let started_marker = store.announce(&run.task_class, run.started_at, cases, what)?;
     let header = Header::new(run.clone(), mark, started_marker);
     let journal = place.create(header.clone(), boot_id())?;

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use eval_evidence::anchor::TrustedKeys;
 use eval_evidence::chain::StoreId;
 use eval_evidence::files::{Audience, Dir, Draft, FileError, Missing, open_ambient_file, read_ambient_file};
-use eval_evidence::store::MarkerShard;
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
 use eval_model::money::is_possible_cost;
 use eval_model::outcome::OutcomeClass;
+use eval_model::shard::Shard;
 use eval_model::utc::UtcMillis;
 
 use super::answer_set_note::{self, AnswerSetNoteError};
@@ -26,7 +26,6 @@ use super::cases::{AnswerSource, CasesDone, Run};
 use super::error::RunError;
 use super::event::Event;
 use crate::answers::StoredAnswer;
-use crate::bench::select::Shard;
 use crate::description::RunDescription;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -435,9 +434,9 @@ impl MergedRun {
     }
 
     /// The announcements of its shards that were made in this store.
-    pub(crate) fn announced_in(&self, store: StoreId) -> Vec<(MarkerShard, Digest)> {
+    pub(crate) fn announced_in(&self, store: StoreId) -> Vec<(Shard, Digest)> {
         let ours = self.announced.iter().filter(|(_, announcement)| announcement.store_id == store);
-        ours.map(|(shard, announcement)| ((*shard).into(), announcement.marker)).collect()
+        ours.map(|(shard, announcement)| (*shard, announcement.marker)).collect()
     }
 }
 

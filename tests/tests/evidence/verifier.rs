@@ -11,18 +11,13 @@ use serde_json::Value;
 
 use crate::{run, workbench};
 
-/// The interpreter that finds PyPI's `blake3`, which is installed once and away from whatever the machine has.
+/// The interpreter that finds PyPI's `blake3`.
 fn python() -> PathBuf {
-    let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join("blake3");
-    let python = venv.join("bin/python");
-    let has_package = || Command::new(&python).args(["-c", "import blake3"]).status().is_ok_and(|ok| ok.success());
-    if !has_package() {
-        let made = Command::new("python3").args(["-m", "venv"]).arg(&venv).status().expect("python3 runs");
-        assert!(made.success(), "a virtual environment is made");
-        let installed = Command::new(&python).args(["-m", "pip", "install", "--quiet", "blake3"]).status();
-        assert!(installed.expect("pip runs").success(), "blake3 is installed");
-    }
-    python
+    let script = project_root().join("tests/python-with-blake3.sh");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("blake3");
+    let output = Command::new("bash").arg(script).arg(folder).output().expect("bash runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end())
 }
 
 /// What the other implementation says, a line for each path.

@@ -35,7 +35,5 @@ pub use incoming::{IncomingObjects, KeepObjectError};
 pub use objects::{MOST_OBJECT_BYTES, ReadObjectError};
 pub use open::{IDENTITY, IdentityError, OpenStoreError, Origin, encode_identity, parse_identity};
 pub use reader::{Evidence, Seen, Snapshot, StoreReader, scan};
-pub use started::{
-    AnnounceError, Announced, MarkerBreak, MarkerShard, MarkerShardError, ReadMarkerError, ShardMisfit, Started,
-};
+pub use started::{AnnounceError, Announced, MarkerBreak, ReadMarkerError, ShardMisfit, Started};
 pub use writer::{AppendError, NotCommitted, Receipt, StoreWriter};

@@ -5,9 +5,7 @@
 //! that is taken out of the middle leaves a gap, and one that is put in its place is not the one that the next one names.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::num::NonZeroU64;
-use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -19,6 +17,7 @@ use crate::verify::{Defect, Finding};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::json;
+use eval_model::shard::Shard;
 use eval_model::utc::UtcMillis;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -41,63 +40,15 @@ pub struct StartedMarker {
     pub cases: u64,
     /// Which part of a run was announced; left out for a whole one.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "stated")]
-    pub shard: Option<MarkerShard>,
+    pub shard: Option<Shard>,
     /// The markers of the shards that this run was put together from. Whatever names this marker names them too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<Digest>,
 }
 
 /// What is there is a shard: null is not left out.
-fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MarkerShard>, D::Error> {
-    MarkerShard::deserialize(deserializer).map(Some)
-}
-
-/// The part of a run that a marker announces: `2/3` is the second of three.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct MarkerShard {
-    index: u64,
-    count: u64,
-}
-
-/// Why a text is no part of a run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a shard: it must look like `2/3`, the second of three", text.escape_default())]
-pub struct MarkerShardError {
-    text: String,
-}
-
-impl FromStr for MarkerShard {
-    type Err = MarkerShardError;
-
-    fn from_str(text: &str) -> Result<Self, MarkerShardError> {
-        let numbers = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
-        let shard = numbers.map(|(index, count)| Self { index, count });
-        let is_part = |shard: &Self| (1..=shard.count).contains(&shard.index);
-        // Another spelling of a number does not survive being written again.
-        let found = shard.filter(|shard| is_part(shard) && shard.to_string() == text);
-        found.ok_or_else(|| MarkerShardError { text: text.to_owned() })
-    }
-}
-
-impl fmt::Display for MarkerShard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.index, self.count)
-    }
-}
-
-impl TryFrom<String> for MarkerShard {
-    type Error = MarkerShardError;
-
-    fn try_from(text: String) -> Result<Self, MarkerShardError> {
-        text.parse()
-    }
-}
-
-impl From<MarkerShard> for String {
-    fn from(shard: MarkerShard) -> Self {
-        shard.to_string()
-    }
+fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Shard>, D::Error> {
+    Shard::deserialize(deserializer).map(Some)
 }
 
 /// Why a marker must not list another as that of a shard of its run. What is listed counts as finished, so a run that is no
@@ -109,16 +60,16 @@ pub enum ShardMisfit {
     #[error("it announced a whole run and no shard")]
     Whole,
     #[error("it announced shard {shard}, and another that is listed is one of {count}")]
-    OtherCount { shard: MarkerShard, count: u64 },
+    OtherCount { shard: Shard, count: usize },
     #[error("another that is listed announced shard {shard} too")]
-    Twice { shard: MarkerShard },
+    Twice { shard: Shard },
 }
 
 /// The shards of one run, while they are looked through.
 struct Listing<'a> {
     task_class: &'a TaskClassName,
-    count: Option<u64>,
-    indices: BTreeSet<u64>,
+    count: Option<usize>,
+    indices: BTreeSet<usize>,
 }
 
 impl Listing<'_> {
@@ -127,11 +78,11 @@ impl Listing<'_> {
             return Err(ShardMisfit::OtherClass { announced: listed.task_class.clone() });
         }
         let shard = listed.shard.ok_or(ShardMisfit::Whole)?;
-        let count = *self.count.get_or_insert(shard.count);
-        if shard.count != count {
+        let count = *self.count.get_or_insert(shard.count());
+        if shard.count() != count {
             return Err(ShardMisfit::OtherCount { shard, count });
         }
-        if self.indices.insert(shard.index) { Ok(()) } else { Err(ShardMisfit::Twice { shard }) }
+        if self.indices.insert(shard.index()) { Ok(()) } else { Err(ShardMisfit::Twice { shard }) }
     }
 }
 
@@ -147,13 +98,13 @@ fn misfits(task_class: &TaskClassName, shards: &[Digest], markers: &[Started]) -
 #[derive(Debug, Clone, Copy)]
 pub enum Announced<'a> {
     Whole,
-    Shard(MarkerShard),
+    Shard(Shard),
     /// A whole run that is put together from the shards that these markers announced.
     Merged(&'a [Digest]),
 }
 
 impl<'a> Announced<'a> {
-    fn shard(self) -> Option<MarkerShard> {
+    fn shard(self) -> Option<Shard> {
         match self {
             Self::Shard(shard) => Some(shard),
             Self::Whole | Self::Merged(_) => None,
@@ -448,10 +399,10 @@ mod tests {
     #[test]
     fn a_shard_has_one_spelling_and_is_one_of_its_count() {
         for text in ["1/1", "2/3", "10/10"] {
-            assert_eq!(text.parse::<MarkerShard>().expect("a shard").to_string(), text);
+            assert_eq!(text.parse::<Shard>().expect("a shard").to_string(), text);
         }
         for text in ["", "1", "0/1", "4/3", "01/3", "1/03", "+1/3", "1/3 ", "1/18446744073709551616"] {
-            text.parse::<MarkerShard>().expect_err(text);
+            text.parse::<Shard>().expect_err(text);
         }
     }
 

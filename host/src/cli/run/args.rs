@@ -11,9 +11,9 @@ use super::super::concurrency::ConcurrencyArgs;
 use super::super::evidence::TrustArgs;
 use super::super::key::KeyArgs;
 use crate::bench::Capture;
-use crate::bench::select::Shard;
 use eval_model::ids::TaskClassName;
 use eval_model::money::{MOST_DOLLARS, Usd, is_possible_cost};
+use eval_model::shard::Shard;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RunArgs {

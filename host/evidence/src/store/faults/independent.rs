@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
 use super::forgeries;
 use super::histories::Scene;
@@ -26,23 +25,14 @@ fn from_environment(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
 }
 
-/// The interpreter that finds PyPI's `blake3`, which is installed once and away from whatever the machine has.
-fn python() -> &'static Path {
-    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
-    PYTHON.get_or_init(|| {
-        let this = std::env::current_exe().expect("this test's binary");
-        let target = this.ancestors().nth(3).expect("a target folder");
-        let venv = target.join("tmp/blake3");
-        let python = venv.join("bin/python");
-        let has_package = || Command::new(&python).args(["-c", "import blake3"]).status().is_ok_and(|ok| ok.success());
-        if !has_package() {
-            let made = Command::new("python3").args(["-m", "venv"]).arg(&venv).status().expect("python3 runs");
-            assert!(made.success(), "a virtual environment is made");
-            let installed = Command::new(&python).args(["-m", "pip", "install", "--quiet", "blake3"]).status();
-            assert!(installed.expect("pip runs").success(), "blake3 is installed");
-        }
-        python
-    })
+/// The interpreter that finds PyPI's `blake3`.
+fn python() -> PathBuf {
+    let this = std::env::current_exe().expect("this test's binary");
+    let target = this.ancestors().nth(3).expect("a target folder");
+    let script = project().join("tests/python-with-blake3.sh");
+    let output = Command::new("bash").arg(script).arg(target.join("tmp/blake3")).output().expect("bash runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end())
 }
 
 /// What the other implementation says: the state of each path, and the whole line.
