@@ -92,7 +92,7 @@ impl AnswerSetHeader {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 enum Line {
-    AnswerSet(AnswerSetHeader),
+    AnswerSet(Box<AnswerSetHeader>),
     Answer(StoredAnswer),
     End { answers: u64, blake3: Digest },
 }
@@ -203,7 +203,7 @@ impl AnswerSetWriter {
     fn create(folder: &Path, name: &str, header: AnswerSetHeader) -> Result<Self, FileError> {
         let draft = Draft::begin(Dir::open_own(folder, Missing::Create)?, name, Audience::Owner)?;
         let mut writer = Self { draft, hasher: blake3::Hasher::new(), answers: 0, error: None };
-        writer.line(&Line::AnswerSet(header));
+        writer.line(&Line::AnswerSet(Box::new(header)));
         Ok(writer)
     }
 
@@ -298,7 +298,7 @@ impl AnswerSet {
         };
         header.check()?;
         let cases: BTreeSet<_> = header.run.names().into_iter().collect();
-        let mut set = Self { header, answers: BTreeMap::new(), digest: Digest::of(bytes) };
+        let mut set = Self { header: *header, answers: BTreeMap::new(), digest: Digest::of(bytes) };
         let mut end = None;
         for line in lines.by_ref() {
             match parse_line(line)? {
