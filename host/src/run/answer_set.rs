@@ -93,7 +93,7 @@ impl AnswerSetHeader {
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 enum Line {
     AnswerSet(Box<AnswerSetHeader>),
-    Answer(StoredAnswer),
+    Answer(Box<StoredAnswer>),
     End { answers: u64, blake3: Digest },
 }
 
@@ -210,7 +210,7 @@ impl AnswerSetWriter {
     /// Adds an answer. An error is kept for the end.
     fn add(&mut self, answer: &StoredAnswer) {
         self.answers += 1;
-        self.line(&Line::Answer(answer.clone()));
+        self.line(&Line::Answer(Box::new(answer.clone())));
     }
 
     /// Gives its path, and the digest of all its bytes.
@@ -302,7 +302,7 @@ impl AnswerSet {
         let mut end = None;
         for line in lines.by_ref() {
             match parse_line(line)? {
-                Line::Answer(answer) => set.add(answer, &cases)?,
+                Line::Answer(answer) => set.add(*answer, &cases)?,
                 Line::End { answers, blake3 } => {
                     end = Some((answers, blake3, line.len()));
                     break;
