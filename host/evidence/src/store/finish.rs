@@ -17,7 +17,7 @@ use crate::chain::{Heads, Link, RecordFileName};
 use crate::files::{Dir, FileError, FileProblem, LockError};
 use crate::memory::{KnownIntents, MemoryError};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use crate::verify::{AnswerDefect, Contradiction, ObjectFacts, contradiction};
+use crate::verify::{AnswerDefect, Contradiction, ObjectFacts, continued_contradiction, contradiction};
 
 const UNFINISHED: &str = "unfinished";
 
@@ -122,6 +122,9 @@ impl StoreWriter {
         }
         if let Some(contradiction) = contradiction(&record) {
             return Ok(Fate::Refuse(RefusedDraft::Contradiction(contradiction)));
+        }
+        if let Some(found) = continued_contradiction(&record, self.reader(), &self.reader().names_locked()?) {
+            return Ok(Fate::Refuse(RefusedDraft::Contradiction(found)));
         }
         if !record.named_objects().into_iter().all(|object| self.reader().check_object(object).is_ok()) {
             return Ok(Fate::Unfit);

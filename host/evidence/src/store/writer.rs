@@ -23,7 +23,7 @@ use crate::chain::{Link, Position, RecordFileName, hash_of};
 use crate::files::{Dir, FileError, Lock, LockError, Missing, Share};
 use crate::memory::{Intents, MemoryError};
 use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
-use crate::verify::{AnswerDefect, Contradiction, Finding, ObjectFacts, contradiction};
+use crate::verify::{AnswerDefect, Contradiction, Finding, ObjectFacts, continued_contradiction, contradiction};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::score::BenchScore;
@@ -269,6 +269,11 @@ impl StoreWriter {
         // no record is ever removed.
         if let Some(contradiction) = contradiction(&record) {
             return Err(NotCommitted::Contradiction(contradiction));
+        }
+        if record.continues.is_some()
+            && let Some(found) = continued_contradiction(&record, &self.reader, &self.reader.names_locked()?)
+        {
+            return Err(NotCommitted::Contradiction(found));
         }
         incoming.settle().map_err(NotCommitted::Objects)?;
         for digest in record.named_objects().into_iter().filter(|digest| !incoming.has(*digest)) {
