@@ -267,13 +267,8 @@ impl StoreWriter {
         }
         // Answers may come from a file that somebody edited. What no verification would accept must not be chained, because
         // no record is ever removed.
-        if let Some(contradiction) = contradiction(&record) {
+        if let Some(contradiction) = self.contradiction_in(&record)? {
             return Err(NotCommitted::Contradiction(contradiction));
-        }
-        if record.continues.is_some()
-            && let Some(found) = continued_contradiction(&record, &self.reader, &self.reader.names_locked()?)
-        {
-            return Err(NotCommitted::Contradiction(found));
         }
         incoming.settle().map_err(NotCommitted::Objects)?;
         for digest in record.named_objects().into_iter().filter(|digest| !incoming.has(*digest)) {
@@ -284,6 +279,14 @@ impl StoreWriter {
         }
         let name = link.file_name().as_str().to_owned();
         Ok(Ready { draft: format!("{DRAFT_PREFIX}{name}"), name, bytes, link, note: None })
+    }
+
+    /// What a record says that cannot be, of itself or of the record here that it continues.
+    pub(super) fn contradiction_in(&self, record: &RecordedRun) -> Result<Option<Contradiction>, FileError> {
+        if let Some(found) = contradiction(record) {
+            return Ok(Some(found));
+        }
+        Ok(continued_contradiction(record, &self.reader, &self.reader.names_locked()?))
     }
 
     fn next_position(&self, known: &Snapshot, task_class: &TaskClassName) -> Result<Position, NotCommitted> {
