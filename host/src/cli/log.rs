@@ -77,8 +77,8 @@ pub(super) fn signed_by(signature: &RecordSignature) -> String {
 }
 
 /// How the agents of a live run were confined, in a word.
-fn confined(record: &RecordedRun) -> &'static str {
-    match &record.confinement {
+fn confined(confinement: Option<&Confinement>) -> &'static str {
+    match confinement {
         None => "",
         Some(Confinement::None) => "  not confined",
         Some(Confinement::Caged(cage)) if cage.weaknesses().is_empty() => "  caged",
@@ -103,7 +103,7 @@ pub(super) fn summary(link: &Link, record: &RecordedRun) -> String {
         report.lower_bound_95,
         report.total_cost_usd,
     );
-    line += confined(record);
+    line += confined(record.confinement.as_ref());
     for class in [OutcomeClass::SutFault, OutcomeClass::RubricFault, OutcomeClass::HarnessFault, OutcomeClass::Skipped]
     {
         let count = report.outcomes.get(&class).copied().unwrap_or(0);
@@ -115,4 +115,31 @@ pub(super) fn summary(link: &Link, record: &RecordedRun) -> String {
         line += &format!("  {} did not load", report.load_errors.len());
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use eval_model::confinement::{Cage, Namespace, Network};
+
+    #[test]
+    fn a_line_says_how_a_live_runs_agents_were_confined_and_nothing_of_cassettes() {
+        let full = Cage {
+            landlock_abi: 6,
+            namespaces: Namespace::ALWAYS.into(),
+            network: Network::Open,
+            read: BTreeSet::new(),
+            write: BTreeSet::new(),
+            memory_mib: 4096,
+            processes: 512,
+            workspace_mib: 1024,
+        };
+        let weak = Cage { namespaces: BTreeSet::new(), ..full.clone() };
+        assert_eq!(confined(None), "");
+        assert_eq!(confined(Some(&Confinement::None)), "  not confined");
+        assert_eq!(confined(Some(&Confinement::Caged(full))), "  caged");
+        assert_eq!(confined(Some(&Confinement::Caged(weak))), "  caged, weaker");
+    }
 }
