@@ -1,0 +1,228 @@
+//! The only files that there are for a confined agent: a root of its own, in which nothing is but what it may see.
+//!
+//! Landlock forbids to open; this forbids to name. What is not there has no size, no time and no mode that could be asked for or
+//! changed, and no socket that could be connected to. Everything but the agent's own is read-only here as well.
+
+#![expect(clippy::disallowed_methods, reason = "a root is put together from the paths that are to be seen in it")]
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change, mount_remount, unmount,
+};
+use rustix::process::{chdir, pivot_root};
+
+use crate::errand::{Allowed, Errand};
+use crate::rules::{DEVICES, OWN_DEVICES, SYSTEM_FOLDERS, resolver_files};
+use crate::{CageError, failed};
+
+/// Where the root is put together, below the case's folder.
+const PLACE: &str = "root";
+
+/// What the root itself, its `/dev` and shared memory may take. The files that are shown in it lie elsewhere.
+const ROOT_SIZE: &str = "size=4m,mode=755";
+const SHARED_MEMORY_SIZE: &str = "size=64m,mode=1777";
+const TERMINALS: &str = "newinstance,ptmxmode=0666,mode=600";
+
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/ptmx", "pts/ptmx"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+];
+
+/// A root in the making.
+#[derive(Debug)]
+pub(crate) struct Root {
+    place: PathBuf,
+}
+
+impl Root {
+    /// Makes the root of the errand's agent that of this process, which is the first of its PID namespace and alone in its mount
+    /// namespace.
+    pub(crate) fn build(errand: &Errand) -> Result<(), CageError> {
+        let Some(allowed) = &errand.allowed else { return Ok(()) };
+        let everything = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change("/", everything).map_err(failed("the mounts cannot be made private"))?;
+        let root = Self { place: errand.folder.join(PLACE) };
+        fs::create_dir(&root.place).map_err(failed("the new root has no place"))?;
+        let safe = MountFlags::NOSUID | MountFlags::NODEV;
+        mount("root", &root.place, "tmpfs", safe, Some(&*c(ROOT_SIZE)))
+            .map_err(failed("the new root cannot be mounted"))?;
+        root.show_system()?;
+        root.show_kernel()?;
+        root.show_own(errand, allowed)?;
+        root.enter(&errand.directory)?;
+        limit_namespace(errand.resources.processes)?;
+        make_read_only(&writable(errand, allowed))
+    }
+
+    /// A path as it lies below the new root.
+    fn inside(&self, path: &Path) -> PathBuf {
+        self.place.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    fn show_system(&self) -> Result<(), CageError> {
+        for path in SYSTEM_FOLDERS.map(Path::new) {
+            match fs::read_link(path) {
+                Ok(target) => self.link(path, &target)?,
+                Err(_) if path.exists() => self.show(path)?,
+                Err(_) => {}
+            }
+        }
+        resolver_files().iter().try_for_each(|path| self.show(path))
+    }
+
+    fn show_kernel(&self) -> Result<(), CageError> {
+        let safe = MountFlags::NOSUID | MountFlags::NOEXEC;
+        self.mount("/proc", "proc", safe | MountFlags::NODEV, "")?;
+        for device in DEVICES.iter().chain(&["/dev/tty"]).map(Path::new).filter(|path| path.exists()) {
+            self.show(device)?;
+        }
+        self.mount("/dev/pts", "devpts", safe, TERMINALS)?;
+        self.mount("/dev/shm", "tmpfs", safe | MountFlags::NODEV, SHARED_MEMORY_SIZE)?;
+        DEVICE_LINKS.iter().try_for_each(|(path, target)| self.link(Path::new(path), Path::new(target)))?;
+        let processors = Path::new("/sys/devices/system/cpu");
+        if processors.exists() { self.show(processors) } else { Ok(()) }
+    }
+
+    /// Parents come before what lies in them, so that nothing is covered.
+    fn show_own(&self, errand: &Errand, allowed: &Allowed) -> Result<(), CageError> {
+        self.show_at(&errand.temporary, Path::new("/tmp"))?;
+        let mut paths: Vec<_> = errand.own.iter().chain(&allowed.read).chain(&allowed.write).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths.into_iter().try_for_each(|path| self.show(path))
+    }
+
+    fn show(&self, path: &Path) -> Result<(), CageError> {
+        self.show_at(path, path)
+    }
+
+    fn show_at(&self, source: &Path, path: &Path) -> Result<(), CageError> {
+        let named =
+            |error: io::Error| CageError::new(format!("`{}` cannot be shown to the agent", source.display()), error);
+        let target = self.inside(path);
+        make_place(&target, source.is_dir()).map_err(named)?;
+        mount_bind_recursive(source, &target).map_err(|error| named(error.into()))
+    }
+
+    fn mount(&self, path: &str, kind: &str, flags: MountFlags, data: &str) -> Result<(), CageError> {
+        let named = |error: io::Error| CageError::new(format!("`{path}` cannot be mounted"), error);
+        let target = self.inside(Path::new(path));
+        make_place(&target, true).map_err(named)?;
+        mount(kind, &target, kind, flags, Some(&*c(data))).map_err(|error| named(error.into()))
+    }
+
+    fn link(&self, path: &Path, target: &Path) -> Result<(), CageError> {
+        let made = symlink(target, self.inside(path));
+        made.map_err(|error| CageError::new(format!("the link `{}` cannot be made", path.display()), error))
+    }
+
+    /// Makes it the root, and lets go of the old one.
+    fn enter(&self, directory: &Path) -> Result<(), CageError> {
+        let entered = chdir(&self.place)
+            .and_then(|()| pivot_root(".", "."))
+            .and_then(|()| unmount(".", UnmountFlags::DETACH))
+            .and_then(|()| chdir(directory));
+        entered.map_err(failed("the new root cannot be entered"))
+    }
+}
+
+/// A text for the kernel.
+fn c(text: &str) -> std::ffi::CString {
+    std::ffi::CString::new(text).unwrap_or_default()
+}
+
+/// Makes a folder or a file to mount something on, unless it is there.
+fn make_place(path: &Path, is_folder: bool) -> io::Result<()> {
+    if is_folder {
+        return fs::create_dir_all(path);
+    }
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    if path.exists() { Ok(()) } else { File::create_new(path).map(drop) }
+}
+
+/// No further user namespaces, in which an agent would have rights again, and as many processes as it may have, on kernels that
+/// hold that by namespace. The keeper watches their number everywhere.
+fn limit_namespace(processes: u64) -> Result<(), CageError> {
+    let forbidden = fs::write("/proc/sys/user/max_user_namespaces", "0");
+    forbidden.map_err(failed("further user namespaces cannot be forbidden"))?;
+    // The kernel takes no number below 301, and none at all before 6.14.
+    let _ = fs::write("/proc/sys/kernel/pid_max", processes.saturating_add(16).max(301).to_string());
+    Ok(())
+}
+
+/// Where a confined agent may write.
+fn writable(errand: &Errand, allowed: &Allowed) -> Vec<PathBuf> {
+    let devices = OWN_DEVICES.iter().chain(&DEVICES).map(PathBuf::from);
+    devices.chain([PathBuf::from("/tmp")]).chain(errand.own.iter().chain(&allowed.write).cloned()).collect()
+}
+
+/// Makes every mount read-only but those where the agent may write.
+fn make_read_only(writable: &[PathBuf]) -> Result<(), CageError> {
+    let text = fs::read_to_string("/proc/self/mountinfo").map_err(failed("the mounts cannot be listed"))?;
+    for mounted in text.lines().filter_map(Mounted::parse) {
+        if !writable.iter().any(|path| mounted.path.starts_with(path)) {
+            let flags = mounted.flags | MountFlags::BIND | MountFlags::RDONLY;
+            let named = |error| CageError::new(format!("`{}` cannot be made read-only", mounted.path.display()), error);
+            mount_remount(&mounted.path, flags, c"").map_err(named)?;
+        }
+    }
+    Ok(())
+}
+
+/// A line of the kernel's list of mounts.
+#[derive(Debug, PartialEq)]
+struct Mounted {
+    path: PathBuf,
+    flags: MountFlags,
+}
+
+impl Mounted {
+    fn parse(line: &str) -> Option<Self> {
+        let mut fields = line.split(' ').skip(4);
+        let path = unescaped(fields.next()?);
+        let flags = fields.next()?.split(',').map(flag).fold(MountFlags::empty(), MountFlags::union);
+        Some(Self { path: PathBuf::from(path), flags })
+    }
+}
+
+/// What a mount has besides being writable must stay: the kernel refuses to take it away.
+fn flag(option: &str) -> MountFlags {
+    match option {
+        "nosuid" => MountFlags::NOSUID,
+        "nodev" => MountFlags::NODEV,
+        "noexec" => MountFlags::NOEXEC,
+        "noatime" => MountFlags::NOATIME,
+        "nodiratime" => MountFlags::NODIRATIME,
+        "relatime" => MountFlags::RELATIME,
+        "nosymfollow" => MountFlags::NOSYMFOLLOW,
+        _ => MountFlags::empty(),
+    }
+}
+
+/// The kernel writes spaces, tabs, newlines and backslashes in octal.
+fn unescaped(text: &str) -> String {
+    ["\\040", "\\011", "\\012", "\\134"]
+        .iter()
+        .zip([" ", "\t", "\n", "\\"])
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_is_read_with_its_flags_and_its_spaces() {
+        let line = r"36 35 98:0 /mnt1 /a\040b\134c rw,noatime,nosuid master:1 - ext3 /dev/root rw,errors=continue";
+        let expected = Mounted { path: PathBuf::from("/a b\\c"), flags: MountFlags::NOATIME | MountFlags::NOSUID };
+        assert_eq!(Mounted::parse(line), Some(expected));
+        assert_eq!(Mounted::parse("36 35"), None);
+    }
+}
