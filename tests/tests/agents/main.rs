@@ -1,4 +1,9 @@
-//! The reference agents of `host/examples/` and what was recorded of them: a baseline that passes some cases and fails others.
+//! The agents of `host/examples/`: the reference agents and what was recorded of them, a baseline that passes some cases and fails
+//! others; and the adapters for agents as they are sold.
+
+mod adapters;
+mod containers;
+mod stage;
 
 use std::collections::BTreeMap;
 use std::fs;
