@@ -161,7 +161,7 @@ fn words(event: &Event<'_>) -> Option<String> {
         Event::Warning(text) => Some((*text).to_owned()),
         Event::Aggregated { report, .. } => Some(format!("mean {}", report.mean_score)),
         Event::Recorded(recorded) => Some(format!("record {}", recorded.seq)),
-        Event::Notice(_) | Event::Answered(_) | Event::AnswerSetWritten { .. } => None,
+        Event::Notice(_) | Event::AgentSaid(_) | Event::Answered(_) | Event::AnswerSetWritten { .. } => None,
     }
 }
 
@@ -345,6 +345,8 @@ fn a_cap_leaves_cases_out_and_they_were_told_nothing() {
     assert_eq!(record["budget_usd_set"], json!({"001-greets": 0.25, "002-leaves-alone": null, "003-either-way": null}));
     let nothing = live(&desk, ANSWER, 0.0, Resume::Nothing, &Interrupt::new()).err().expect("nothing is affordable");
     assert_eq!((nothing.exit(), nothing.is_resumable()), (Exit::UsageOrCap, false));
+    assert_eq!(nothing.to_string(), "the cap of $0.00 is too low for a single case: nothing is left of it");
+    assert_eq!(desk.store().verification().unfinished.len(), 0, "it was not even announced");
 }
 
 #[test]
