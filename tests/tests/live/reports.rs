@@ -221,7 +221,7 @@ fn an_estimated_cost_says_so_wherever_it_is_printed() {
     assert_eq!(ended.line("aggregate")["estimated_cost_usd"], 0.5);
     let told = "$0.80, of which $0.50 estimated";
     assert!(ended.stderr.contains(&format!("cost: {told} (cassettes cost $0.00 when made)\n")), "{}", ended.stderr);
-    let read = |path: &std::path::Path| fs::read_to_string(path).expect("a report");
+    let read = |path: &Path| fs::read_to_string(path).expect("a report");
     assert!(read(&summary).contains(&format!(" | {told} |\n")), "{}", read(&summary));
     let junit = read(&desk.path().join("junit.xml"));
     assert!(junit.contains(r#"<property name="estimated_cost_usd" value="0.5"/>"#), "{junit}");

@@ -9,6 +9,7 @@ use crate::answers::{Answer, ObtainedAnswer};
 use crate::description::tests::description;
 use eval_evidence::verify::{FirstUse, LastSeenFile};
 use eval_model::contract::{CapturedStream, Meter};
+use eval_model::outcome::NoOutput;
 
 fn place() -> (tempfile::TempDir, JournalPlace) {
     let store = tempfile::tempdir().expect("a folder");
@@ -106,6 +107,19 @@ fn what_was_lost_stays_lost_when_the_case_is_run_again() {
     let contents = place.read().expect("it reads").expect("an unfinished run");
     assert_eq!(contents.lost.len(), 1);
     assert_eq!(contents.charged(), [usd(0.25), usd(0.5)]);
+}
+
+#[test]
+fn a_case_that_the_cap_ended_is_nothing_to_record() {
+    let (_store, place) = place();
+    let journal = place.create(header(), "boot-1".to_owned()).expect("a journal");
+    let has_result = || place.read().expect("it reads").expect("an unfinished run").has_result();
+    assert!(!has_result());
+    let ended = ObtainedAnswer { answer: Answer::none(NoOutput::SkippedCostCap), cassette: None, warnings: Vec::new() };
+    journal.finished(StoredAnswer::new(&id("001-a"), Digest::of(b"case"), &ended)).expect("written");
+    assert!(!has_result());
+    journal.finished(answer("002-b")).expect("written");
+    assert!(has_result());
 }
 
 #[test]
