@@ -109,6 +109,15 @@ impl RunDescription {
         }
     }
 
+    /// The same run under the cap of another.
+    pub(crate) fn under_the_cap_of(&self, other: &Self) -> Self {
+        let mut run = self.clone();
+        if let (Some(live), Some(other)) = (&mut run.live, &other.live) {
+            live.cap = other.cap;
+        }
+        run
+    }
+
     /// What differs between two runs that should be one, in words for whoever has to decide what to do about it. When each
     /// was started, from which commit, and how many cases the bench has, makes them no different runs.
     pub(crate) fn differences(&self, other: &Self) -> Vec<String> {

@@ -75,6 +75,12 @@ pub fn judge(
     Ok(Judgement { score, fault, fuel_used, peak_memory_bytes, stdout, stderr })
 }
 
+/// What the only stream of an object of [`streams_object`] holds, such as that of an agent.
+pub fn only_stream(object: &[u8]) -> &[u8] {
+    let header = object.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    &object[header..]
+}
+
 /// Captured streams as one object: a header per stream that says how much was kept and how much was cut off. `None` when
 /// nothing was written.
 pub fn streams_object(streams: &[(&str, &CapturedStream)]) -> Option<Vec<u8>> {

@@ -46,10 +46,50 @@ fn write_harmless(f: &mut fmt::Formatter<'_>, text: &str, most: usize) -> fmt::R
     }
 }
 
+/// Most lines of somebody's log that are quoted, and most characters of each.
+const MOST_LAST_LINES: usize = 5;
+const MOST_OF_A_LINE: usize = 160;
+
+/// The last lines of somebody's log that say anything, each as a terminal would have left it, cut and escaped like [`Words`].
+pub fn last_lines(log: &[u8]) -> Vec<String> {
+    let log = String::from_utf8_lossy(log);
+    let says_something = |part: &&str| !part.trim().is_empty();
+    // A progress bar returns to the beginning of its line, and only its last state stays.
+    let lines = log.lines().rev().filter_map(|line| line.rsplit('\r').find(says_something));
+    let mut last: Vec<_> = lines.take(MOST_LAST_LINES).map(|line| HarmlessLine(line.trim_end()).to_string()).collect();
+    last.reverse();
+    last
+}
+
+/// One line of somebody's log.
+struct HarmlessLine<'a>(&'a str);
+
+impl fmt::Display for HarmlessLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_harmless(f, &self.0.replace('\t', "    "), MOST_OF_A_LINE)
+    }
+}
+
 /// Whether a character of foreign text may reach a terminal as it is: not a control character, and none of the invisible
 /// ones that reorder or hide what follows.
 pub fn is_harmless(character: char) -> bool {
     let hides = matches!(character,
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}');
     !character.is_control() && !hides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_of_a_log_are_few_short_and_harmless() {
+        assert_eq!(last_lines(b""), [""; 0]);
+        assert_eq!(last_lines(b"\n \n"), [""; 0]);
+        assert_eq!(last_lines(b"1\n2\n\n3\n4\n5\r\n6\n"), ["2", "3", "4", "5", "6"]);
+        assert_eq!(last_lines(b"10 %\r20 %\r100 %\r\nno key"), ["100 %", "no key"]);
+        assert_eq!(last_lines(b"\tat main\x1b[2K \xff \xe2\x80\xae"), ["    at main\\u{1b}[2K \u{fffd} \\u{202e}"]);
+        let long = last_lines("ä".repeat(1000).as_bytes());
+        assert_eq!(long, [format!("{}… (840 more characters)", "ä".repeat(160))]);
+    }
 }

@@ -65,6 +65,11 @@ impl StoredAnswer {
         self.cost_usd
     }
 
+    /// Whether an agent came to an end with the case, well or badly: not where the cap ended it.
+    pub(crate) fn was_attempted(&self) -> bool {
+        !matches!(self.answer, StoredOutput::NoOutput(NoOutput::SkippedCostCap))
+    }
+
     /// The answer as it was, so that its score is what it would have been.
     pub(crate) fn into_obtained(self) -> ObtainedAnswer {
         ObtainedAnswer {

@@ -15,6 +15,7 @@ use jiff::SignedDuration;
 use terminal_size::{Width, terminal_size_of};
 
 use eval_model::advice::Advice;
+use eval_model::money::Usd;
 use eval_model::utc::{UtcMillis, UtcMillisError};
 use eval_sandbox::{Backend, Sandbox, SandboxConfig, SandboxError};
 
@@ -98,6 +99,22 @@ pub(super) fn resume_command() -> String {
     if !words.iter().any(|word| word == "--resume") {
         words.push("--resume".to_owned());
     }
+    words.join(" ")
+}
+
+/// The same under another cap.
+pub(super) fn resume_command_under(cap: Usd) -> String {
+    const FLAG: &str = "--max-cost-usd";
+    let mut words: Vec<String> = Vec::new();
+    let mut given = env::args();
+    while let Some(word) = given.next() {
+        if word == FLAG {
+            given.next();
+        } else if !word.starts_with("--max-cost-usd=") && word != "--resume" {
+            words.push(quoted(&word));
+        }
+    }
+    words.extend(["--resume".to_owned(), format!("{FLAG}={}", cap.to_string().trim_start_matches('$'))]);
     words.join(" ")
 }
 

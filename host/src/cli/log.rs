@@ -7,6 +7,7 @@ use super::anchor::TrustedKeysArgs;
 use super::evidence::{Opened, TrustArgs, exit_of, require_class};
 use super::failure::Failure;
 use super::printer::Printer;
+use crate::output::cost;
 use eval_evidence::anchor::RecordSignature;
 use eval_evidence::chain::Link;
 use eval_evidence::record::{Mode, RecordedRun};
@@ -94,14 +95,14 @@ pub(super) fn summary(link: &Link, record: &RecordedRun) -> String {
         Mode::Cassette => "cassette",
     };
     let mut line = format!(
-        "  {:>4}  {}  {mode:<8}  {}/{} passed  mean {:.3}  lower bound {:.3}  ${:.2}",
+        "  {:>4}  {}  {mode:<8}  {}/{} passed  mean {:.3}  lower bound {:.3}  {}",
         link.position.seq,
         link.file_name(),
         report.passed_count,
         report.attempted,
         report.mean_score,
         report.lower_bound_95,
-        report.total_cost_usd,
+        cost(report.total_cost_usd, report.estimated_cost_usd(|score| score.fields().cost_usd)),
     );
     line += confined(record.confinement.as_ref());
     for class in [OutcomeClass::SutFault, OutcomeClass::RubricFault, OutcomeClass::HarnessFault, OutcomeClass::Skipped]

@@ -11,9 +11,12 @@ use super::evidence::{Opened, TrustArgs, exit_of};
 use super::failure::Failure;
 use super::log::{signed_by, summary};
 use super::printer::Printer;
+use crate::output::{agent_said, cost};
 use eval_evidence::chain::Link;
 use eval_evidence::record::RecordedRun;
 use eval_model::advice::Exit;
+use eval_model::judge::only_stream;
+use eval_model::outcome::OutcomeClass;
 use eval_model::text::Words;
 
 #[derive(Debug, Args)]
@@ -50,7 +53,14 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         let score = case.score.fields();
         let word = if score.passed { "pass" } else { "fail" };
         let modes: Vec<_> = score.failure_modes.iter().map(|mode| Words(mode).to_string()).collect();
-        printer.text(&format!("  {word}  {:.3}  {:<40}  {}", score.score, case.case_id, modes.join(", ")));
+        let estimate =
+            if case.cost_is_estimate { format!("  ({})", cost(score.cost_usd, score.cost_usd)) } else { String::new() };
+        printer.text(&format!("  {word}  {:.3}  {:<40}  {}{estimate}", score.score, case.case_id, modes.join(", ")));
+        if case.outcome == OutcomeClass::SutFault {
+            let log = case.agent_log_digest.and_then(|digest| opened.evidence().object(digest).ok());
+            let said = log.iter().flat_map(|log| agent_said(only_stream(log)));
+            said.for_each(|line| printer.text(&line));
+        }
     }
     for error in &record.report.load_errors {
         printer.text(&format!("  did not load: {}: {}", Words(&error.folder), Words(&error.message)));

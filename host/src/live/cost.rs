@@ -9,6 +9,7 @@
 //! A case whose cost stays unknown is charged that too: an unknown cost is not zero.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use eval_model::money::Usd;
 
@@ -39,6 +40,37 @@ pub(crate) struct Settled {
     pub(crate) is_estimate: bool,
     /// The cap is exceeded: what is outstanding must be cancelled.
     pub(crate) overshot: bool,
+}
+
+/// Why there is not enough for a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lacking {
+    /// There is nothing at all.
+    Everything,
+    /// A case may cost so much.
+    Limit(Usd),
+    /// A case has cost so much.
+    Price(Usd),
+}
+
+impl Lacking {
+    /// The least that a case needs, as far as anybody knows.
+    pub(crate) fn least(self) -> Usd {
+        match self {
+            Self::Everything => Usd::ZERO,
+            Self::Limit(amount) | Self::Price(amount) => amount,
+        }
+    }
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everything => f.write_str("nothing is left of it"),
+            Self::Limit(amount) => write!(f, "a case may cost {amount}"),
+            Self::Price(amount) => write!(f, "a case has cost {amount}"),
+        }
+    }
 }
 
 /// What a run has spent, has set aside, and may still spend.
@@ -78,7 +110,33 @@ impl Budget {
     /// Takes into account what an interrupted run paid for a case earlier.
     pub(crate) fn already_spent(&mut self, charged: Usd) {
         self.spent += charged;
-        self.largest = self.largest.max(charged);
+        self.seen(charged);
+    }
+
+    /// Takes into account what was set aside for an agent that was lost. It counts as spent, and tells nobody what a case costs:
+    /// the first case of a run has everything set aside.
+    pub(crate) fn lost(&mut self, charged: Usd) {
+        self.spent += charged;
+    }
+
+    /// Takes into account what a case of another run cost, which spends from the same cap.
+    pub(crate) fn seen(&mut self, cost: Usd) {
+        self.largest = self.largest.max(cost);
+    }
+
+    /// The most that a case has cost.
+    pub(crate) fn largest(&self) -> Usd {
+        self.largest
+    }
+
+    /// Why not one case could be started now, if that is so.
+    pub(crate) fn lacking(&self) -> Option<Lacking> {
+        match (self.affordable(), self.per_case) {
+            (Some(_), _) => None,
+            (None, Some(limit)) => Some(Lacking::Limit(limit)),
+            (None, None) if self.largest == Usd::ZERO => Some(Lacking::Everything),
+            (None, None) => Some(Lacking::Price(self.largest)),
+        }
     }
 
     /// Whether somebody has said what a case can cost at most.
@@ -253,6 +311,32 @@ mod tests {
             budget.settle(reservation, known(0.2));
         }
         assert_eq!(budget.spent(), usd(0.81));
+    }
+
+    #[test]
+    fn what_a_case_of_another_run_cost_is_reserved_from_the_first_case_on() {
+        let mut budget = Budget::new(usd(1.0), None, 10);
+        budget.seen(usd(0.6));
+        assert_eq!(budget.lacking(), None);
+        assert_eq!(go(&mut budget, 0).amount, usd(0.6));
+        let mut budget = Budget::new(usd(0.4), None, 10);
+        budget.seen(usd(0.6));
+        assert_eq!(budget.lacking(), Some(Lacking::Price(usd(0.6))));
+        assert_eq!(budget.ask(0), Permission::Skip);
+        let mut limited = Budget::new(usd(0.4), Some(usd(0.3)), 10);
+        limited.seen(usd(0.6));
+        assert_eq!(Budget::new(usd(0.2), Some(usd(0.3)), 10).lacking(), Some(Lacking::Limit(usd(0.3))));
+        assert_eq!(go(&mut limited, 0).amount, usd(0.3), "whoever says what a case can cost is believed");
+    }
+
+    #[test]
+    fn what_was_lost_is_spent_and_tells_nobody_what_a_case_costs() {
+        let mut budget = Budget::new(usd(5.0), None, 10);
+        budget.lost(usd(5.0));
+        assert_eq!((budget.spent(), budget.lacking()), (usd(5.0), Some(Lacking::Everything)));
+        let mut raised = Budget::new(usd(6.0), None, 10);
+        raised.lost(usd(5.0));
+        assert_eq!(go(&mut raised, 0).amount, usd(1.0));
     }
 
     #[test]

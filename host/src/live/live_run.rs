@@ -18,7 +18,7 @@ use crate::live::agent::{
 use crate::live::cost::{Budget, Permission, Reservation, Settled};
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Journal, JournalContents, JournalError, ON_TRUST};
-use crate::live::run_lock::{RunLock, RunLockError};
+use crate::live::run_lock::{RunLock, RunLockError, Spending};
 use eval_evidence::cassette::{Recording, SutName};
 use eval_evidence::chain::StoreId;
 use eval_model::advice::{Advice, Exit};
@@ -242,8 +242,13 @@ impl<'a> LiveRun<'a> {
     }
 
     fn note(&self, budget: &Budget) -> Result<(), LiveRunError> {
+        self.parts.lock.note(self.spending(budget)).map_err(LiveRunError::Ledger)
+    }
+
+    /// Of this process alone.
+    fn spending(&self, budget: &Budget) -> Spending {
         let spent = budget.spent().saturating_sub(self.spent_earlier);
-        self.parts.lock.note(spent, budget.reserved()).map_err(LiveRunError::Ledger)
+        Spending { spent, reserved: budget.reserved(), largest: budget.largest() }
     }
 
     fn budget(&self) -> MutexGuard<'_, Budget> {
@@ -267,36 +272,29 @@ impl<'a> LiveRun<'a> {
 
     /// What was charged for starts that came to nothing.
     pub(crate) fn lost(&self) -> Usd {
-        let lost = self.parts.earlier.iter().flat_map(|earlier| &earlier.lost);
-        lost.fold(Usd::ZERO, |sum, lost| sum.saturating_add(lost.charged))
+        self.parts.earlier.as_ref().map_or(Usd::ZERO, JournalContents::lost_usd)
     }
 
     /// What the record must say of the run.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let Some(earlier) = &self.parts.earlier else { return Vec::new() };
         let on_trust = earlier.is_on_trust().then(|| ON_TRUST.to_owned());
-        on_trust.into_iter().chain(told_lost(earlier)).collect()
+        on_trust.into_iter().chain(told_raised(earlier)).chain(told_lost(earlier)).collect()
     }
 
-    /// Ends the run whose record is committed: nothing is left to resume.
+    /// Ends the run whose record is committed, or whose answer set is written: nothing is left to resume.
     pub(crate) fn committed(self) -> Result<(), LiveRunError> {
-        let spent = self.spent_by_this_process();
+        let spending = self.spending(&self.budget());
         self.parts.journal.remove().map_err(LiveRunError::Journal)?;
-        self.parts.lock.release(spent).map_err(LiveRunError::Ledger)
+        self.parts.lock.release(spending).map_err(LiveRunError::Ledger)
     }
 
     /// Ends the run and leaves its journal, to be resumed.
     pub(crate) fn left_unfinished(self) -> Result<(), LiveRunError> {
-        let spent = self.spent_by_this_process();
+        let spending = self.spending(&self.budget());
         // The journal is free before the run lock is: whoever waits for the one must not meet the other.
         drop(self.parts.journal);
-        self.parts.lock.release(spent).map_err(LiveRunError::Ledger)
-    }
-
-    /// With what is still set aside: an agent that was stopped may have spent it.
-    fn spent_by_this_process(&self) -> Usd {
-        let budget = self.budget();
-        budget.spent().saturating_add(budget.reserved()).saturating_sub(self.spent_earlier)
+        self.parts.lock.release(spending).map_err(LiveRunError::Ledger)
     }
 }
 
@@ -311,6 +309,14 @@ impl Drop for Turn<'_, '_> {
         self.run.budget().pass(self.place);
         self.run.changed.notify_all();
     }
+}
+
+/// Says how the cap was raised while the run went on.
+fn told_raised(earlier: &JournalContents) -> Vec<String> {
+    let caps: Vec<_> = earlier.caps().collect();
+    let told =
+        |caps: &[Usd]| format!("the cost cap was raised from {} to {} when the run was resumed", caps[0], caps[1]);
+    caps.windows(2).map(told).collect()
 }
 
 /// Says of every case how often it was begun for nothing. Whoever kills eval-host when an agent does badly gives the case another

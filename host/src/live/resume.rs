@@ -36,6 +36,8 @@ pub(crate) enum BeginError {
     NothingToResume { task_class: TaskClassName },
     #[error("the run of {started_at} cannot be resumed as this one: {}", differences.join("; "))]
     OtherRun { started_at: UtcMillis, differences: Vec<String> },
+    #[error("the run of {started_at} goes on under a cap of {cap}, which can be raised and not lowered to {asked}")]
+    LowerCap { started_at: UtcMillis, cap: Usd, asked: Usd },
     #[error("the operating system gave no random number")]
     Mark(#[source] getrandom::Error),
     #[error(transparent)]
@@ -47,7 +49,7 @@ impl Advice for BeginError {
         match self {
             Self::Journal(error) => error.exit(),
             Self::MarkerGone { .. } => Exit::EvidenceBroken,
-            Self::NothingToResume { .. } | Self::OtherRun { .. } => Exit::UsageOrCap,
+            Self::NothingToResume { .. } | Self::OtherRun { .. } | Self::LowerCap { .. } => Exit::UsageOrCap,
             Self::Mark(_) => Exit::HarnessError,
             Self::Announce(error) => error.exit(),
         }
@@ -62,7 +64,7 @@ impl Advice for BeginError {
                 let hint = "resume with the flags and the bench of that run, or leave out --resume to start another";
                 Some(hint.to_owned())
             }
-            Self::Mark(_) => None,
+            Self::LowerCap { .. } | Self::Mark(_) => None,
             Self::Announce(error) => error.hint(),
         }
     }
@@ -110,7 +112,10 @@ pub(crate) fn look(
         return Ok(Found::Unfinished(found));
     }
     let record = store.record_of_run(&run.task_class, *started_marker);
-    if record.is_none() && run.shard.is_none() {
+    // The record of a merged shard does not name its marker, so it must be there: one that was taken away was not merged.
+    let was_merged =
+        run.shard.is_some() && store.verification().markers.values().any(|marker| marker == started_marker);
+    if record.is_none() && !was_merged {
         return Err(BeginError::MarkerGone { marker: *started_marker, started_at: run.started_at });
     }
     place.remove()?;
@@ -140,7 +145,7 @@ impl RunStart {
     pub(crate) fn new(found: Found, resume: Resume, run: &RunDescription) -> Result<Self, BeginError> {
         match (found, resume) {
             (Found::Unfinished(earlier), Resume::Earlier) => {
-                check_same_run(&earlier.header.run, run)?;
+                check_same_run(&earlier, run)?;
                 Ok(Self::Resumed(earlier))
             }
             (Found::Broken(error), Resume::Earlier) => Err(error.into()),
@@ -155,11 +160,11 @@ impl RunStart {
         }
     }
 
-    /// What the run has been charged already.
-    pub(crate) fn charges(&self) -> Vec<Usd> {
+    /// The run that is gone on with.
+    pub(crate) fn earlier(&self) -> Option<&JournalContents> {
         match self {
-            Self::Anew { .. } => Vec::new(),
-            Self::Resumed(earlier) => earlier.charged(),
+            Self::Anew { .. } => None,
+            Self::Resumed(earlier) => Some(earlier),
         }
     }
 
@@ -173,11 +178,13 @@ impl RunStart {
         warn: &mut dyn FnMut(&str),
     ) -> Result<StartedRun, BeginError> {
         match self {
-            Self::Resumed(earlier) => {
+            Self::Resumed(mut earlier) => {
                 if earlier.is_on_trust() {
                     warn(ON_TRUST);
                 }
-                let journal = place.go_on(&earlier, boot_id())?;
+                let cap = run.live.as_ref().map_or(earlier.cap(), |live| live.cap);
+                let journal = place.go_on(&earlier, boot_id(), cap)?;
+                earlier.goes_on_under(cap);
                 Ok(StartedRun { journal, header: earlier.header.clone(), earlier: Some(*earlier) })
             }
             Self::Anew { abandoned } => {
@@ -200,21 +207,17 @@ fn start(run: &RunDescription, place: &JournalPlace, store: &VerifiedStore) -> R
     Ok(StartedRun { journal, header, earlier: None })
 }
 
-fn check_same_run(earlier: &RunDescription, now: &RunDescription) -> Result<(), BeginError> {
-    let differences = earlier.differences(&under_the_cap_of(earlier, now));
-    if differences.is_empty() {
-        return Ok(());
-    }
-    Err(BeginError::OtherRun { started_at: earlier.started_at, differences })
-}
-
 /// A run may go on under a higher cap: what was spent counts against it all the same.
-fn under_the_cap_of(earlier: &RunDescription, now: &RunDescription) -> RunDescription {
-    let mut now = now.clone();
-    if let (Some(then), Some(live)) = (&earlier.live, &mut now.live) {
-        live.cap = if live.cap > then.cap { then.cap } else { live.cap };
+fn check_same_run(earlier: &JournalContents, now: &RunDescription) -> Result<(), BeginError> {
+    let (then, started_at) = (&earlier.header.run, earlier.header.run.started_at);
+    let differences = then.differences(&now.under_the_cap_of(then));
+    if !differences.is_empty() {
+        return Err(BeginError::OtherRun { started_at, differences });
     }
-    now
+    match now.live.as_ref().map(|live| live.cap) {
+        Some(asked) if asked < earlier.cap() => Err(BeginError::LowerCap { started_at, cap: earlier.cap(), asked }),
+        _ => Ok(()),
+    }
 }
 
 impl Abandoned {

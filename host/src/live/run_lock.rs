@@ -3,7 +3,8 @@
 //! The lock is an exclusive `flock` on `<bench_root>/.<task_class>.runlock`; the kernel lets go of it when its holder dies. In
 //! the same file lies a ledger: all that runs of this class ever spent, and what the current one has set aside. A run that
 //! had to wait counts what was spent meanwhile against its own cap, so that runs which are started together cost one cap
-//! and not one each. What a dead holder had set aside counts as spent: nobody knows better.
+//! and not one each. What a dead holder had set aside counts as spent: nobody knows better. It also goes on with the most that
+//! a case of theirs has cost: agents that ignore what they are told would else spend once more than the cap, in each run.
 //!
 //! The ledger is one small block, rewritten in place by the holder and read by anybody. A reader that meets a half-written
 //! block sees that its digest does not fit, and looks again.
@@ -51,6 +52,18 @@ struct Ledger {
     /// All that was ever spent on this task class, and what its holder has set aside besides, in nano-dollars.
     spent_nano_usd: Usd,
     reserved_nano_usd: Usd,
+    /// The most that a case has cost since somebody last got the lock without waiting for it.
+    #[serde(default)]
+    largest_nano_usd: Usd,
+}
+
+/// What a run has spent until now, as its ledger keeps it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Spending {
+    pub(crate) spent: Usd,
+    pub(crate) reserved: Usd,
+    /// The most that a case has cost, of this run or of those that it waited for.
+    pub(crate) largest: Usd,
 }
 
 /// Why a run did not get its lock.
@@ -114,6 +127,8 @@ pub(crate) struct RunLock {
     earlier: Usd,
     /// What other runs spent while this one waited.
     pub(crate) spent_meanwhile: Usd,
+    /// The most that a case of the runs cost that this one waited for.
+    pub(crate) largest_meanwhile: Usd,
 }
 
 impl RunLockQueue {
@@ -137,9 +152,12 @@ impl RunLockQueue {
         };
         let ledger = name.read(&file)?;
         let earlier = ledger.spent_nano_usd.saturating_add(ledger.reserved_nano_usd);
-        let spent_meanwhile = spent_before.map_or(Usd::ZERO, |before| earlier.saturating_sub(before));
-        let lock = RunLock { file, name, holder, earlier, spent_meanwhile };
-        lock.note(Usd::ZERO, Usd::ZERO)?;
+        let (spent_meanwhile, largest_meanwhile) = match spent_before {
+            None => (Usd::ZERO, Usd::ZERO),
+            Some(before) => (earlier.saturating_sub(before), ledger.largest_nano_usd),
+        };
+        let lock = RunLock { file, name, holder, earlier, spent_meanwhile, largest_meanwhile };
+        lock.note(Spending { largest: largest_meanwhile, ..Spending::default() })?;
         Ok(lock)
     }
 }
@@ -243,18 +261,30 @@ impl LockName {
 
 impl RunLock {
     /// Notes what this run has spent and set aside until now.
-    pub(crate) fn note(&self, spent: Usd, reserved: Usd) -> Result<(), RunLockError> {
-        self.write(Some(self.holder.clone()), spent, reserved)
+    pub(crate) fn note(&self, spending: Spending) -> Result<(), RunLockError> {
+        self.write(Some(self.holder.clone()), spending)
     }
 
-    /// Ends in an orderly way: nothing is set aside any more, and nobody holds the lock.
-    pub(crate) fn release(self, spent: Usd) -> Result<(), RunLockError> {
-        self.write(None, spent, Usd::ZERO)
+    /// Ends in an orderly way: what is still set aside was spent, for all that is known, and nobody holds the lock.
+    pub(crate) fn release(self, spending: Spending) -> Result<(), RunLockError> {
+        let spent = spending.spent.saturating_add(spending.reserved);
+        self.write(None, Spending { spent, reserved: Usd::ZERO, ..spending })
     }
 
-    fn write(&self, holder: Option<Holder>, spent: Usd, reserved_nano_usd: Usd) -> Result<(), RunLockError> {
-        let spent_nano_usd = self.earlier.saturating_add(spent);
-        let ledger = Ledger { schema_version: SCHEMA_VERSION, holder, spent_nano_usd, reserved_nano_usd };
+    /// Ends a run that spent nothing.
+    pub(crate) fn release_unused(self) -> Result<(), RunLockError> {
+        let largest = self.largest_meanwhile;
+        self.release(Spending { largest, ..Spending::default() })
+    }
+
+    fn write(&self, holder: Option<Holder>, spending: Spending) -> Result<(), RunLockError> {
+        let ledger = Ledger {
+            schema_version: SCHEMA_VERSION,
+            holder,
+            spent_nano_usd: self.earlier.saturating_add(spending.spent),
+            reserved_nano_usd: spending.reserved,
+            largest_nano_usd: spending.largest,
+        };
         self.file.write_all_at(&to_block(&ledger), 0).map_err(|error| self.name.refused("written", error))
     }
 }
@@ -295,6 +325,10 @@ mod tests {
         Usd::from_dollars(dollars).expect("an amount")
     }
 
+    fn spending(spent: f64, reserved: f64, largest: f64) -> Spending {
+        Spending { spent: usd(spent), reserved: usd(reserved), largest: usd(largest) }
+    }
+
     fn without_waiting(root: &Path, process: u32) -> Result<RunLock, RunLockError> {
         let waiting = Waiting { say: None, is_interrupted: &|| false };
         RunLockQueue::join(root, &class())?.acquire(holder(process), waiting)
@@ -317,7 +351,7 @@ mod tests {
     fn what_was_spent_while_waiting_is_counted_and_what_was_spent_before_is_not() {
         let root = tempfile::tempdir().expect("a folder");
         let first = without_waiting(root.path(), 41).expect("the lock");
-        first.note(usd(0.3), Usd::ZERO).expect("noted");
+        first.note(spending(0.3, 0.0, 0.3)).expect("noted");
         let (tell, told) = mpsc::channel();
         thread::scope(|scope| {
             let second = scope.spawn(|| {
@@ -326,11 +360,11 @@ mod tests {
                 file.acquire(holder(42), Waiting { say: Some(&mut say), is_interrupted: &|| false })
             });
             assert!(told.recv().expect("it says for whom it waits").contains("process 41"));
-            first.note(usd(0.6), usd(0.3)).expect("noted");
-            first.release(usd(0.9)).expect("released");
+            first.note(spending(0.6, 0.3, 0.3)).expect("noted");
+            first.release(spending(0.9, 0.0, 0.6)).expect("released");
             let second = second.join().expect("no panic").expect("the lock");
-            assert_eq!(second.spent_meanwhile, usd(0.6));
-            second.note(usd(0.1), Usd::ZERO).expect("noted");
+            assert_eq!((second.spent_meanwhile, second.largest_meanwhile), (usd(0.6), usd(0.6)));
+            second.note(spending(0.1, 0.0, 0.6)).expect("noted");
         });
         let third = without_waiting(root.path(), 43).expect("the lock");
         assert_eq!((third.earlier, third.spent_meanwhile), (usd(1.0), Usd::ZERO), "the ledger goes on from run to run");
@@ -342,11 +376,43 @@ mod tests {
         let waits = {
             let first = without_waiting(root.path(), 41).expect("the lock");
             let waits = RunLockQueue::join(root.path(), &class()).expect("a lock file");
-            first.note(usd(0.3), usd(0.5)).expect("noted");
+            first.note(spending(0.3, 0.5, 0.2)).expect("noted");
             waits
         };
         let second = waits.acquire(holder(42), Waiting { say: None, is_interrupted: &|| false }).expect("the lock");
         assert_eq!(second.spent_meanwhile, usd(0.8));
+    }
+
+    #[test]
+    fn the_largest_cost_is_handed_on_in_the_queue_and_forgotten_with_it() {
+        let root = tempfile::tempdir().expect("a folder");
+        let no_waiting = || Waiting { say: None, is_interrupted: &|| false };
+        let queued = || RunLockQueue::join(root.path(), &class()).expect("a lock file");
+        let first = without_waiting(root.path(), 41).expect("the lock");
+        first.note(spending(0.6, 0.0, 0.6)).expect("noted");
+        let (waits, waits_too) = (queued(), queued());
+        first.release(spending(0.6, 0.0, 0.6)).expect("released");
+        let second = waits.acquire(holder(42), no_waiting()).expect("the lock");
+        assert_eq!(second.largest_meanwhile, usd(0.6));
+        second.release_unused().expect("released");
+        let third = waits_too.acquire(holder(43), no_waiting()).expect("the lock");
+        assert_eq!(third.largest_meanwhile, usd(0.6), "it is handed on by a run that could afford nothing");
+        drop(third);
+        let later = without_waiting(root.path(), 44).expect("the lock");
+        assert_eq!((later.largest_meanwhile, later.spent_meanwhile), (Usd::ZERO, Usd::ZERO), "it did not wait");
+        drop(queued().acquire(holder(45), no_waiting()).expect_err("it is held"));
+        let waits = queued();
+        drop(later);
+        let last = waits.acquire(holder(46), no_waiting()).expect("the lock");
+        assert_eq!(last.largest_meanwhile, Usd::ZERO, "nor has the queue that began with it seen a case");
+    }
+
+    #[test]
+    fn a_ledger_of_before_there_was_a_largest_cost_is_read() {
+        let line = r#"{"schema_version":1,"holder":null,"spent_nano_usd":7,"reserved_nano_usd":0}"#;
+        let block = format!("{line}\n{}\n", Digest::of(line.as_bytes()));
+        let ledger = from_block(block.as_bytes()).expect("a ledger");
+        assert_eq!((ledger.spent_nano_usd, ledger.largest_nano_usd), (Usd::from_nanos(7), Usd::ZERO));
     }
 
     #[test]
@@ -374,6 +440,7 @@ mod tests {
             holder: Some(holder(u32::MAX)),
             spent_nano_usd: usd(1e300),
             reserved_nano_usd: usd(1e300),
+            largest_nano_usd: usd(1e300),
         };
         assert!(serde_json::to_string(&ledger).expect("JSON").len() + 66 <= BLOCK);
         assert_eq!(

@@ -32,7 +32,11 @@ impl<W: Write> Reporter for JsonLines<W> {
             }
             Event::Recorded(recorded) => Line::from(*recorded),
             Event::AnswerSetWritten { path } => Line::AnswerSet { path },
-            Event::RunStarted { .. } | Event::Warning(_) | Event::Notice(_) | Event::Answered(_) => return,
+            Event::RunStarted { .. }
+            | Event::Warning(_)
+            | Event::Notice(_)
+            | Event::AgentSaid(_)
+            | Event::Answered(_) => return,
         };
         self.out.line(&line.to_json());
     }

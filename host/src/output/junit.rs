@@ -29,6 +29,9 @@ pub(crate) struct JunitRecord<'a> {
     pub(crate) run_id: RunId,
     pub(crate) path: &'a str,
     pub(crate) seq: u64,
+    /// What the run spent, and how much of that is an estimate.
+    pub(crate) total_cost_usd: f64,
+    pub(crate) estimated_cost_usd: f64,
 }
 
 /// Writes the whole file.
@@ -61,9 +64,14 @@ pub(crate) fn junit(run: &JunitRun<'_>) -> String {
 
 fn properties(xml: &mut String, record: &JunitRecord<'_>) {
     xml.push_str("    <properties>\n");
-    let (run_id, seq) = (record.run_id.to_string(), record.seq.to_string());
-    for (name, value) in [("run_id", run_id.as_str()), ("record", record.path), ("seq", &seq)] {
-        let _ = writeln!(xml, "      <property name=\"{name}\" value=\"{}\"/>", Xml(value));
+    for (name, value) in [
+        ("run_id", record.run_id.to_string()),
+        ("record", record.path.to_owned()),
+        ("seq", record.seq.to_string()),
+        ("total_cost_usd", record.total_cost_usd.to_string()),
+        ("estimated_cost_usd", record.estimated_cost_usd.to_string()),
+    ] {
+        let _ = writeln!(xml, "      <property name=\"{name}\" value=\"{}\"/>", Xml(&value));
     }
     xml.push_str("    </properties>\n");
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::people::cost;
 use eval_model::ids::TaskClassName;
 use eval_model::outcome::OutcomeClass;
 use eval_model::report::{BenchRunReport, CaseResult};
@@ -14,12 +15,12 @@ pub(crate) fn markdown(task_class: &TaskClassName, report: &BenchRunReport, reco
     let mut text = format!(
         "### eval-host: {task_class}\n\n\
          | cases | passed | mean score | lower bound (95 %) | cost |\n| ---: | ---: | ---: | ---: | ---: |\n\
-         | {} | {} | {:.3} | {:.3} | ${:.2} |\n\n",
+         | {} | {} | {:.3} | {:.3} | {} |\n\n",
         report.attempted + report.skipped,
         report.passed_count,
         report.mean_score,
         report.lower_bound_95,
-        report.total_cost_usd
+        cost(report.total_cost_usd, report.estimated_cost_usd(BenchScore::cost_usd))
     );
     if report.aborted {
         let _ = write!(text, "**Aborted:** the cost cap left out {} cases.\n\n", report.skipped);

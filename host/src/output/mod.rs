@@ -18,5 +18,5 @@ pub(crate) use fused_writer::FusedWriter;
 pub(crate) use json_lines::JsonLines;
 pub(crate) use junit::{JunitRecord, JunitRun, junit};
 pub(crate) use markdown::markdown;
-pub(crate) use people::{People, Style, counted};
+pub(crate) use people::{People, Style, agent_said, cost, counted};
 pub(crate) use steps::Steps;

@@ -13,7 +13,7 @@ use eval_model::ids::TaskClassName;
 use eval_model::outcome::OutcomeClass;
 use eval_model::report::{BenchRunReport, CaseResult};
 use eval_model::score::BenchScore;
-use eval_model::text::Message;
+use eval_model::text::{Message, last_lines};
 
 /// How much a person wants to see, and what the terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,20 @@ pub(crate) fn counted(count: u64, thing: &str) -> String {
     }
 }
 
+/// What something cost, and how much of that nobody knows to have been spent.
+pub(crate) fn cost(total_usd: f64, estimated_usd: f64) -> String {
+    match estimated_usd {
+        0.0 => format!("${total_usd:.2}"),
+        part if part < total_usd => format!("${total_usd:.2}, of which ${part:.2} estimated"),
+        _ => format!("${total_usd:.2}, estimated"),
+    }
+}
+
+/// What an agent said last, as lines below the fault that it explains.
+pub(crate) fn agent_said(stderr: &[u8]) -> impl Iterator<Item = String> {
+    last_lines(stderr).into_iter().map(|line| format!("      agent: {line}"))
+}
+
 /// How far a run is.
 #[derive(Debug, Default)]
 struct Tally {
@@ -40,6 +54,7 @@ struct Tally {
     done: usize,
     faults: usize,
     cost_usd: f64,
+    estimated_usd: f64,
 }
 
 impl Tally {
@@ -47,11 +62,14 @@ impl Tally {
         self.done += 1;
         self.faults += usize::from(!matches!(result.outcome, OutcomeClass::Scored | OutcomeClass::Skipped));
         self.cost_usd += result.score.cost_usd();
+        if result.cost_is_estimate {
+            self.estimated_usd += result.score.cost_usd();
+        }
     }
 
     /// What went wrong, and what it cost.
     fn words(&self) -> String {
-        let cost = format!("${:.2}", self.cost_usd);
+        let cost = cost(self.cost_usd, self.estimated_usd);
         match self.faults {
             0 => cost,
             faults => format!("{} {cost}", counted(faults as u64, "fault")),
@@ -154,8 +172,9 @@ impl<W: Write> People<W> {
             self.line(&format!("left out: {} that did not load", counted(report.load_errors.len() as u64, "case")));
         }
         self.line(&format!(
-            "cost: ${:.2} (cassettes cost ${:.2} when made)",
-            report.total_cost_usd, report.recorded_cost_usd
+            "cost: {} (cassettes cost ${:.2} when made)",
+            cost(report.total_cost_usd, report.estimated_cost_usd(BenchScore::cost_usd)),
+            report.recorded_cost_usd
         ));
     }
 
@@ -196,6 +215,10 @@ impl<W: Write> Reporter for People<W> {
                 self.progress_line(&line);
                 self.draw_bar();
             }
+            Event::AgentSaid(stderr) => {
+                agent_said(&stderr.kept).for_each(|line| self.progress_line(&line));
+                self.draw_bar();
+            }
             Event::Aggregated { task_class, report, .. } => self.summary(task_class, report),
             Event::Recorded(recorded) => self.recorded(recorded),
             Event::AnswerSetWritten { path } => {
@@ -211,7 +234,7 @@ impl<W: Write> Reporter for People<W> {
 mod tests {
     use super::super::screen::Screen;
     use super::*;
-    use eval_model::contract::{Meter, RubricFault, TrapKind};
+    use eval_model::contract::{CapturedStream, Meter, RubricFault, TrapKind};
     use eval_model::outcome::CaseFault;
 
     fn faulted(case_id: &str) -> CaseResult<BenchScore> {
@@ -265,6 +288,39 @@ mod tests {
         assert_eq!(screen.seen(), [&LINES[..], &below].concat());
         drop(people);
         assert_eq!(screen.seen(), [&LINES[..], &below].concat(), "the bar is gone for good");
+    }
+
+    #[test]
+    fn what_an_agent_said_last_stands_below_its_fault_and_above_the_bar() {
+        let screen = Screen::new(80);
+        let mut people = people(&screen, screen.target());
+        two_of_three(&mut people);
+        let kept = b"Traceback:\n\tno \x1b[31mkey\n".to_vec();
+        people.event(&Event::AgentSaid(&CapturedStream { kept, dropped_bytes: 0 }));
+        let seen = screen.seen();
+        assert_eq!(seen[..3], LINES);
+        assert_eq!(seen[3..5], ["      agent: Traceback:", "      agent:     no \\u{1b}[31mkey"]);
+        assert!(seen[5].starts_with("[####") && seen.len() == 6, "{seen:?}");
+    }
+
+    #[test]
+    fn a_cost_that_nobody_knows_says_so() {
+        assert_eq!(cost(1.25, 0.0), "$1.25");
+        assert_eq!(cost(1.25, 0.5), "$1.25, of which $0.50 estimated");
+        assert_eq!(cost(1.25, 1.25), "$1.25, estimated");
+        let screen = Screen::new(100);
+        let mut people = people(&screen, screen.target());
+        let task_class = "fixture".parse().expect("a task class");
+        people.event(&Event::RunStarted { task_class: &task_class, selected: 2 });
+        people.event(&Event::CaseFinished(&CaseResult { cost_is_estimate: true, ..faulted("001-first") }));
+        assert!(
+            screen.seen().last().is_some_and(|bar| bar.ends_with("1 fault $0.62, estimated")),
+            "{:?}",
+            screen.seen()
+        );
+        people.event(&Event::CaseFinished(&faulted("002-second")));
+        let told = "2 faults $1.25, of which $0.62 estimated";
+        assert!(screen.seen().last().is_some_and(|bar| bar.ends_with(told)), "{:?}", screen.seen());
     }
 
     #[test]

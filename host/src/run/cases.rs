@@ -15,10 +15,10 @@ use eval_evidence::cassette::{Cassette, CassetteKind, SutName};
 use eval_evidence::files::Dir;
 use eval_evidence::store::IncomingObjects;
 use eval_model::case::ReadCase;
-use eval_model::contract::RubricRunner;
+use eval_model::contract::{CapturedStream, RubricRunner};
 use eval_model::ids::{CaseId, Digest};
 use eval_model::judge::{Judgement, judge, streams_object};
-use eval_model::outcome::NoOutput;
+use eval_model::outcome::{NoOutput, OutcomeClass};
 use eval_model::report::{CaseResult, FinishedCase, LoadErrorEntry};
 use eval_model::utc::UtcMillis;
 use eval_model::workers::in_order;
@@ -104,6 +104,8 @@ pub(crate) struct CasesDone {
 /// How one case ended.
 struct CaseEnd {
     end: Result<(FinishedCase, CaseEvidence), LoadErrorEntry>,
+    /// What a live agent wrote to stderr.
+    agent_said: CapturedStream,
     answer: Option<StoredAnswer>,
     /// Facts about the bench, which go into the report.
     warnings: Vec<String>,
@@ -146,6 +148,9 @@ impl CasesDone {
         match case.end {
             Ok((finished, evidence)) => {
                 emit(&Event::CaseFinished(&finished.result));
+                if finished.result.outcome == OutcomeClass::SutFault {
+                    emit(&Event::AgentSaid(&case.agent_said));
+                }
                 self.evidence.insert(finished.result.case_id.clone(), evidence);
                 self.finished.push(finished);
             }
@@ -178,7 +183,13 @@ impl CaseWorker<'_> {
             AnswerSource::Live(live_run) => Some(live_run.turn(place)),
             AnswerSource::Cassettes { .. } | AnswerSource::Stored(_) => None,
         };
-        let not_loaded = |entry| CaseEnd { end: Err(entry), answer: None, warnings: Vec::new(), reminders: Vec::new() };
+        let not_loaded = |entry| CaseEnd {
+            end: Err(entry),
+            agent_said: CapturedStream::default(),
+            answer: None,
+            warnings: Vec::new(),
+            reminders: Vec::new(),
+        };
         let case = match self.run.bench.read_case(name, self.run.input_root) {
             Ok(case) => case,
             Err(entry) => return Ok(not_loaded(entry)),
@@ -202,7 +213,13 @@ impl CaseWorker<'_> {
             answered_by: obtained.cassette.map(|cassette| (cassette.sut, cassette.kind)),
         };
         let reminders = validation_reminder(&case, self.today).into_iter().collect();
-        Ok(CaseEnd { end: Ok((finished, evidence)), answer, warnings: obtained.warnings, reminders })
+        Ok(CaseEnd {
+            end: Ok((finished, evidence)),
+            agent_said: obtained.answer.stderr,
+            answer,
+            warnings: obtained.warnings,
+            reminders,
+        })
     }
 
     fn keep_case(&self, case: &ReadCase) -> Result<(), RunError> {

@@ -41,9 +41,9 @@ pub(crate) enum RunError {
 }
 
 impl RunError {
-    /// Whether nothing is left of the run that could be resumed: its result is safe, or there is none to be had.
-    pub(crate) fn is_over(&self) -> bool {
-        matches!(self, Self::NothingAffordable { .. } | Self::Remember(_))
+    /// Whether the record is committed all the same, so that nothing is left to be resumed.
+    pub(crate) fn is_committed(&self) -> bool {
+        matches!(self, Self::Remember(_))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::answers::StoredAnswer;
 use eval_evidence::verified::VerifiedStore;
+use eval_model::contract::CapturedStream;
 use eval_model::ids::{RunId, TaskClassName};
 use eval_model::report::{BenchRunReport, CaseResult, LoadErrorEntry};
 use eval_model::score::BenchScore;
@@ -20,6 +21,8 @@ pub(crate) enum Event<'a> {
     /// Cases and load errors come in the order of the case ids, whatever the concurrency.
     LoadError(&'a LoadErrorEntry),
     CaseFinished(&'a CaseResult<BenchScore>),
+    /// What the agent of the case that finished with a fault of the agent's had written to stderr, as far as it was kept.
+    AgentSaid(&'a CapturedStream),
     /// What the case that finished had been answered, when the run keeps answers.
     Answered(&'a StoredAnswer),
     Aggregated {

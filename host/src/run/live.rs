@@ -23,10 +23,10 @@ use super::event::{Event, emit_notes};
 use super::record::{Committed, LiveFacts};
 use crate::description::RunDescription;
 use crate::live::agent::{AgentCommand, Family, LiveSut, RunMark};
-use crate::live::cost::Budget;
+use crate::live::cost::{Budget, Lacking};
 use crate::live::guard::Guard;
 use crate::live::interrupt::Interrupt;
-use crate::live::journal::{Header, JournalPlace};
+use crate::live::journal::{Header, JournalContents, JournalPlace};
 use crate::live::live_run::{LiveParts, LiveRun, LiveRunError, Recorder};
 use crate::live::resume::{BeginError, Found, Resume, RunStart, look};
 use crate::live::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting};
@@ -89,8 +89,23 @@ pub(crate) enum LiveError {
     Store(OpenVerifiedError),
     #[error(transparent)]
     Begin(#[from] BeginError),
-    #[error("other runs spent {others} while this one waited, and its cap is {cap}")]
-    NothingLeft { others: Usd, cap: Usd },
+    #[error("other runs spent {others} of the cap of {cap} while this one waited, and {lacking}")]
+    NothingLeft { others: Usd, cap: Usd, lacking: Lacking },
+    #[error("the cap of {cap} is too low for a single case: {lacking}")]
+    CapTooLow { cap: Usd, lacking: Lacking },
+    /// Everything was charged for agents that came to nothing.
+    #[error(
+        "{lost} was charged for agents of the run of {started_at} that were lost with eval-host, so no case fits under the cap of \
+         {cap}: {lacking}"
+    )]
+    AllLost {
+        started_at: UtcMillis,
+        lost: Usd,
+        cap: Usd,
+        lacking: Lacking,
+        /// A cap under which the run can spend what it could before.
+        enough: Usd,
+    },
     #[error(transparent)]
     Run(RunError),
     #[error("the run is complete, but eval-host could not remove its journal or release its lock")]
@@ -100,7 +115,20 @@ pub(crate) enum LiveError {
 impl LiveError {
     /// Whether a journal is left with which the run can be resumed.
     pub(crate) fn is_resumable(&self) -> bool {
-        matches!(self, Self::Run(error) if !error.is_over())
+        match self {
+            Self::Run(error) => !error.is_committed(),
+            Self::AllLost { .. } | Self::Begin(BeginError::LowerCap { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// The cap under which the run can be resumed, where it cannot under the one that was asked for.
+    pub(crate) fn cap_to_resume_under(&self) -> Option<Usd> {
+        match self {
+            Self::AllLost { enough, .. } => Some(*enough),
+            Self::Begin(BeginError::LowerCap { cap, .. }) => Some(*cap),
+            _ => None,
+        }
     }
 }
 
@@ -108,7 +136,9 @@ impl Advice for LiveError {
     fn exit(&self) -> Exit {
         match self {
             Self::Lock(error) => error.exit(),
-            Self::CassetteFolder { .. } | Self::NothingLeft { .. } => Exit::UsageOrCap,
+            Self::CassetteFolder { .. } | Self::NothingLeft { .. } | Self::CapTooLow { .. } | Self::AllLost { .. } => {
+                Exit::UsageOrCap
+            }
             Self::Store(error) => error.exit(),
             Self::Begin(error) => error.exit(),
             Self::Run(error) => error.exit(),
@@ -119,6 +149,10 @@ impl Advice for LiveError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NothingLeft { .. } => Some("start it again, or raise the cap with --max-cost-usd".to_owned()),
+            Self::CapTooLow { .. } => Some("raise it with --max-cost-usd".to_owned()),
+            Self::Run(RunError::NothingAffordable { .. }) => {
+                Some("its journal is kept: resume it with --resume and a higher --max-cost-usd".to_owned())
+            }
             Self::Store(error) => error.hint(),
             Self::Begin(error) => error.hint(),
             Self::Run(error) => error.hint(),
@@ -149,20 +183,21 @@ impl Run<'_> {
         let mut warn = |text: &str| emit(&Event::Warning(text));
         let start = match look(&place, &store, &request.scratch, request.resume, &mut warn)? {
             Found::Complete { started_at, record } if request.resume == Resume::Earlier => {
-                lock.release(Usd::ZERO).map_err(LiveError::Lock)?;
+                lock.release_unused().map_err(LiveError::Lock)?;
                 return Ok(LiveOutcome::WasComplete { started_at, record });
             }
             found => RunStart::new(found, request.resume, &self.description)?,
         };
-        let earlier_charges = start.charges();
-        let mut budget = Budget::new(
-            cap_left(request.cap, &lock, &earlier_charges)?,
-            request.agent.most_per_case(),
-            self.description.names().len(),
-        );
-        earlier_charges.into_iter().for_each(|charged| budget.already_spent(charged));
+        let budget = match self.budget(request, &lock, start.earlier()) {
+            Ok(budget) => budget,
+            Err(error) => {
+                lock.release_unused().map_err(LiveError::Lock)?;
+                return Err(error);
+            }
+        };
         let started = start.begin(&self.description, place, &store, &mut warn)?;
-        let run = Run { description: started.header.run.clone(), ..self };
+        let description = cap_at_the_end(&started.header.run, &self.description);
+        let run = Run { description, ..self };
         let recorder = request.record.clone().map(|folder| Recorder {
             folder,
             sut: request.agent.name(),
@@ -208,6 +243,30 @@ impl Run<'_> {
         Ok(Ended::Committed(Box::new(committed)))
     }
 
+    /// What the run may spend, with all that was spent already. It fails, before anything is announced and with the journal as it
+    /// is, where there would be nothing to record.
+    fn budget(
+        &self,
+        request: &LiveRequest<'_>,
+        lock: &RunLock,
+        earlier: Option<&JournalContents>,
+    ) -> Result<Budget, LiveError> {
+        let others = spent_by_others(lock, earlier);
+        let left = request.cap.saturating_sub(others);
+        let mut budget = Budget::new(left, request.agent.most_per_case(), self.description.names().len());
+        budget.seen(lock.largest_meanwhile);
+        if let Some(earlier) = earlier {
+            earlier.paid().for_each(|paid| budget.already_spent(paid));
+            budget.lost(earlier.lost_usd());
+        }
+        match budget.lacking() {
+            Some(lacking) if !earlier.is_some_and(JournalContents::has_result) => {
+                Err(unaffordable(request.cap, others, lacking, earlier))
+            }
+            _ => Ok(budget),
+        }
+    }
+
     /// Takes the journal's place in the store, so that it is certain that no living run writes what is found there.
     fn hold_journal(
         &self,
@@ -223,15 +282,13 @@ impl Run<'_> {
     }
 }
 
-/// Keeps the journal of a run that has no result yet.
+/// A journal is removed with a commit, and by nothing else: the record is chained, or a shard's answer set is written.
 fn put_away(result: Result<Ended, RunError>, live_run: LiveRun<'_>) -> Result<Ended, LiveError> {
-    let is_over = match &result {
+    let is_committed = match &result {
         Ok(_) => true,
-        // What was spent on agents that were lost is in the journal, and nowhere else.
-        Err(RunError::NothingAffordable { .. }) => live_run.lost() == Usd::ZERO,
-        Err(error) => error.is_over(),
+        Err(error) => error.is_committed(),
     };
-    let put_away = if is_over { live_run.committed() } else { live_run.left_unfinished() };
+    let put_away = if is_committed { live_run.committed() } else { live_run.left_unfinished() };
     // Why a run failed matters more than that its lock could not be put away, which the next run sees for itself.
     let ended = result.map_err(LiveError::Run)?;
     put_away.map(|()| ended).map_err(LiveError::NotPutAway)
@@ -269,15 +326,29 @@ fn acquire(
     queue.acquire(holder, waiting).map_err(LiveError::Lock)
 }
 
-/// What other runs spent while this one waited counts against its cap. If the one that was waited for is the one that is
+/// What other runs spent while this one waited, which counts against its cap. If the one that was waited for is the one that is
 /// resumed, its journal says what it spent, and the ledger says so once more.
-fn cap_left(cap: Usd, lock: &RunLock, earlier_charges: &[Usd]) -> Result<Usd, LiveError> {
-    let others = earlier_charges.iter().fold(lock.spent_meanwhile, |spent, charged| spent.saturating_sub(*charged));
-    let left = cap.saturating_sub(others);
-    if others > Usd::ZERO && left == Usd::ZERO {
-        return Err(LiveError::NothingLeft { others, cap });
+fn spent_by_others(lock: &RunLock, earlier: Option<&JournalContents>) -> Usd {
+    let charged = earlier.map(JournalContents::charged).unwrap_or_default();
+    charged.into_iter().fold(lock.spent_meanwhile, Usd::saturating_sub)
+}
+
+/// The run as it began, under the cap that holds now. Shards are put together by what they began with, and their warnings say which
+/// caps were raised.
+fn cap_at_the_end(begun: &RunDescription, now: &RunDescription) -> RunDescription {
+    if begun.shard.is_some() { begun.clone() } else { begun.under_the_cap_of(now) }
+}
+
+/// Says why there is not enough for a single case.
+fn unaffordable(cap: Usd, others: Usd, lacking: Lacking, earlier: Option<&JournalContents>) -> LiveError {
+    match earlier.map(|earlier| (earlier.header.run.started_at, earlier.lost_usd())) {
+        Some((started_at, lost)) if lost > Usd::ZERO => {
+            let enough = others.saturating_add(lost).saturating_add(cap.max(lacking.least()));
+            LiveError::AllLost { started_at, lost, cap, lacking, enough }
+        }
+        _ if others > Usd::ZERO => LiveError::NothingLeft { others, cap, lacking },
+        _ => LiveError::CapTooLow { cap, lacking },
     }
-    Ok(left)
 }
 
 fn make_folder(cassettes: &Path) -> Result<(), LiveError> {

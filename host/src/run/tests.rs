@@ -162,7 +162,7 @@ fn words(event: &Event<'_>) -> Option<String> {
         Event::Warning(text) => Some((*text).to_owned()),
         Event::Aggregated { report, .. } => Some(format!("mean {}", report.mean_score)),
         Event::Recorded(recorded) => Some(format!("record {}", recorded.seq)),
-        Event::Notice(_) | Event::Answered(_) | Event::AnswerSetWritten { .. } => None,
+        Event::Notice(_) | Event::AgentSaid(_) | Event::Answered(_) | Event::AnswerSetWritten { .. } => None,
     }
 }
 
@@ -352,6 +352,8 @@ fn a_cap_leaves_cases_out_and_they_were_told_nothing() {
     assert_eq!(record["budget_usd_set"], json!({"001-greets": 0.25, "002-leaves-alone": null, "003-either-way": null}));
     let nothing = live(&desk, ANSWER, 0.0, Resume::Nothing, &Interrupt::new()).err().expect("nothing is affordable");
     assert_eq!((nothing.exit(), nothing.is_resumable()), (Exit::UsageOrCap, false));
+    assert_eq!(nothing.to_string(), "the cap of $0.00 is too low for a single case: nothing is left of it");
+    assert_eq!(desk.store().verification().unfinished.len(), 0, "it was not even announced");
 }
 
 #[test]
@@ -396,4 +398,34 @@ fn what_was_paid_for_is_not_paid_for_again_and_other_files_are_not_answered() {
     desk.fixture.remove("cases/001-greets/input/new.txt");
     let again = live(&desk, &line, 5.0, Resume::Earlier, &Interrupt::new()).err().expect("still no machine");
     assert_eq!((again.exit(), agents()), (Exit::HarnessError, 2), "what is in the journal is scored, not asked again");
+}
+
+#[test]
+fn a_run_that_has_nothing_to_record_keeps_its_journal() {
+    let desk = Desk::answering(["{}", "{}", "{}"]);
+    let paid = desk.path("paid");
+    // The second answer cannot be scored on this machine, and nothing is left for the third.
+    let line = format!(
+        r#"echo x >> {0}; if [ $(wc -l < {0}) = 2 ]; then echo '{{"output":{{"say":"no machine"}},"cost_usd":0.25}}'; else {ANSWER}; fi"#,
+        paid.display()
+    );
+    let failed = live(&desk, &line, 0.5, Resume::Nothing, &Interrupt::new()).err().expect("no machine");
+    assert_eq!((failed.exit(), failed.is_resumable()), (Exit::HarnessError, true));
+    let journal = || fs::read_to_string(desk.path("store/journals/fixture.jsonl")).expect("a journal");
+    let finished = || journal().lines().filter(|line| line.contains(r#""kind":"finished""#)).count();
+    let files = ["cases/001-greets/case.toml", "cases/002-leaves-alone/case.toml"];
+    let before = files.map(|file| desk.fixture.read(file));
+    files.iter().for_each(|file| desk.fixture.write(file, "broken"));
+    let nothing = live(&desk, &line, 0.5, Resume::Earlier, &Interrupt::new()).err().expect("nothing to record");
+    assert!(matches!(nothing, LiveError::Run(RunError::NothingAffordable { skipped: 1 })), "{nothing}");
+    assert_eq!((nothing.exit(), nothing.is_resumable(), finished()), (Exit::UsageOrCap, true, 2));
+    let advice = "its journal is kept: resume it with --resume and a higher --max-cost-usd";
+    assert_eq!(nothing.hint().as_deref(), Some(advice));
+    for (file, text) in files.iter().zip(before) {
+        desk.fixture.write(file, text);
+    }
+    let again = live(&desk, &line, 0.5, Resume::Earlier, &Interrupt::new()).err().expect("still no machine");
+    assert_eq!((again.exit(), finished()), (Exit::HarnessError, 2), "what was paid for is still there");
+    let agents = fs::read_to_string(&paid).expect("agents ran").lines().count();
+    assert_eq!(agents, 2);
 }

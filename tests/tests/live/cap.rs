@@ -61,6 +61,31 @@ fn two_runs_that_are_started_together_spend_one_cap() {
     assert_eq!(desk.lines("paid").len(), 3, "together they spent at most $1.00");
 }
 
+/// Whoever waits does not know what a case costs, but for what it finds in the ledger.
+#[test]
+fn two_runs_whose_agents_ignore_their_budget_spend_one_cap() {
+    let desk = Desk::new(
+        "",
+        r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go"; do sleep 0.01; done; echo '{"output":{},"cost_usd":0.60}'"#,
+    );
+    let cap = ["--max-cost-usd=1.00", "-j1"];
+    let first = Running::start(desk.live(3, cap));
+    until("the first agent starts", || desk.lines("paid").len() == 1);
+    let mut second = Running::start(desk.live(3, cap));
+    second.says("waiting for another live run");
+    fs::write(desk.path().join("go"), "").expect("go");
+    assert_eq!(first.end().0, Some(2));
+    let (code, stdout, stderr) = second.end();
+    assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+    let why = "error: other runs spent $0.60 of the cap of $1.00 while this one waited, and a case has cost $0.60\n\
+               hint: start it again, or raise the cap with --max-cost-usd";
+    assert!(stderr.contains(why), "{stderr}");
+    assert_eq!((desk.lines("paid").len(), desk.records().len()), (1, 1));
+    assert!(!desk.path().join(".codegenie/eval/journals/fixture.jsonl").exists(), "it never began");
+    let _ = desk.live(3, cap).run().expect_code(2);
+    assert_eq!(desk.lines("paid").len(), 2, "a run that did not wait begins anew");
+}
+
 #[test]
 fn a_killed_run_lets_the_next_one_go_on_and_what_it_had_set_aside_counts() {
     let desk = patient("max_cost_usd_per_case = 0.30");

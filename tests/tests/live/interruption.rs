@@ -85,7 +85,12 @@ fn another_bench_or_other_flags_are_not_resumed() {
     fs::write(desk.path().join("go"), "").expect("go");
 
     let other = desk.live(4, ["--resume", "--max-cost-usd", "4"]).run().expect_code(2);
-    assert!(other.stderr.contains("another --max-cost-usd"), "{}", other.stderr);
+    assert!(
+        other.stderr.contains(" goes on under a cap of $5.00, which can be raised and not lowered to $4.00"),
+        "{}",
+        other.stderr
+    );
+    assert!(other.stderr.contains("--resume --max-cost-usd=5.00`"), "{}", other.stderr);
     let other = desk.live(5, ["--resume"]).run().expect_code(2);
     assert!(other.stderr.contains("another selection"), "{}", other.stderr);
     let other = desk.live(4, ["--resume", "--sut", "true"]).run().expect_code(2);
@@ -100,19 +105,80 @@ fn another_bench_or_other_flags_are_not_resumed() {
     assert_eq!(desk.lines("paid").len(), 5, "what was in flight is paid for once more, and nothing else");
 }
 
+const JOURNAL: &str = ".codegenie/eval/journals/fixture.jsonl";
+
+/// Starts a run, or goes on with it, and kills it in its first case.
+fn kill_in_the_first_case(desk: &Desk, args: &[&str]) {
+    let paid = desk.lines("paid").len();
+    let run = Running::start(desk.live(2, ["-j", "1"]).args(args));
+    until("an agent starts", || desk.lines("paid").len() == paid + 1);
+    run.signal("KILL");
+    run.end();
+}
+
+/// The command that a failure says to go on with, without the program.
+fn told_command(stderr: &str) -> Vec<String> {
+    let (_, rest) = stderr.split_once("its journal is kept: continue it with `").expect("a command is told");
+    let (command, _) = rest.split_once('`').expect("it ends");
+    command.split(' ').skip(1).map(str::to_owned).collect()
+}
+
+/// The one record of a desk.
+fn record(desk: &Desk) -> serde_json::Value {
+    let [record] = &desk.records()[..] else { panic!("one record, not {:?}", desk.records()) };
+    serde_json::from_slice(&fs::read(record).expect("a record")).expect("JSON")
+}
+
 /// Without a price limit the first agent has all that there is.
 #[test]
-fn a_run_whose_whole_cap_was_lost_goes_on_under_a_higher_one() {
+fn a_run_whose_whole_cap_was_lost_goes_on_as_it_is_told_under_a_higher_one() {
     let desk = desk_with("");
-    let mut run = Running::start(desk.live(2, ["-j", "1"]));
-    until("an agent starts", || desk.lines("paid").len() == 1);
-    run.child.kill().expect("killed");
-    run.end();
+    kill_in_the_first_case(&desk, &[]);
     fs::write(desk.path().join("go"), "").expect("go");
-    let capped = desk.live(2, ["--resume"]).run().expect_code(2);
-    assert!(capped.stderr.contains("the cost cap leaves nothing"), "{}", capped.stderr);
-    let _ = desk.live(2, ["--resume", "--max-cost-usd", "20"]).run().expect_code(5);
-    assert_eq!(desk.records().len(), 1, "nothing that was paid for is lost");
+    let journal = desk.lines(JOURNAL);
+    for args in [&["--resume"][..], &["--resume", "--max-cost-usd", "5"]] {
+        let capped = desk.live(2, ["-j", "1"]).args(args).run().expect_code(2);
+        assert!(capped.stderr.contains("error: $5.00 was charged for agents of the run of 2"), "{}", capped.stderr);
+        let why = " that were lost with eval-host, so no case fits under the cap of $5.00: nothing is left of it\n";
+        assert!(capped.stderr.contains(why), "{}", capped.stderr);
+        assert_eq!((desk.lines(JOURNAL), desk.records().len()), (journal.clone(), 0), "the journal is as it was");
+        assert_eq!(told_command(&capped.stderr).last().map(String::as_str), Some("--max-cost-usd=10.00"));
+    }
+    let capped = desk.live(2, ["-j", "1", "--resume"]).run().expect_code(2);
+    let told = told_command(&capped.stderr);
+    let resumed = desk.eval([]).args(told).env("TMPDIR", desk.path().join("tmp")).run().expect_code(5);
+    assert!(resumed.stderr.contains("cost: $5.60, of which $5.00 estimated ("), "{}", resumed.stderr);
+    assert_eq!(resumed.line("aggregate")["estimated_cost_usd"], 5.0);
+    let record = record(&desk);
+    assert_eq!(
+        record["report"]["warnings"][0],
+        "the cost cap was raised from $5.00 to $10.00 when the run was resumed"
+    );
+    assert_eq!(record["max_cost_usd"], 10.0, "the cap that held at the end");
+    assert!(!desk.path().join(JOURNAL).exists(), "the record is committed");
+    let _ = desk.eval(["verify", "--replay"]).run().expect_code(0);
+}
+
+#[test]
+fn a_cap_can_be_raised_again_and_is_never_lowered_without_a_word() {
+    let desk = desk_with("");
+    kill_in_the_first_case(&desk, &["--max-cost-usd=1"]);
+    kill_in_the_first_case(&desk, &["--max-cost-usd=2.50", "--resume"]);
+    fs::write(desk.path().join("go"), "").expect("go");
+    let lower = desk.live(2, ["--resume", "--max-cost-usd=2"]).run().expect_code(2);
+    let why = " goes on under a cap of $2.50, which can be raised and not lowered to $2.00\n";
+    assert!(lower.stderr.contains(why), "{}", lower.stderr);
+    assert_eq!(told_command(&lower.stderr).last().map(String::as_str), Some("--max-cost-usd=2.50"));
+    let lost = desk.live(2, ["--resume", "--max-cost-usd=2.50"]).run().expect_code(2);
+    assert!(lost.stderr.contains("error: $2.50 was charged for agents"), "{}", lost.stderr);
+    let _ = desk.live(2, ["--resume", "--max-cost-usd=4"]).run().expect_code(5);
+    let warnings = record(&desk)["report"]["warnings"].clone();
+    let told = |from: &str, to: &str| format!("the cost cap was raised from {from} to {to} when the run was resumed");
+    let raised: Vec<_> =
+        warnings.as_array().expect("warnings").iter().filter(|text| text.to_string().contains("cap")).collect();
+    assert_eq!(record(&desk)["max_cost_usd"], 4.0);
+    assert_eq!(raised, [&told("$1.00", "$2.50"), &told("$2.50", "$4.00")]);
+    assert_eq!(record(&desk)["budget_usd_set"][&desk.cases(1)[0]], 1.5, "what is left of the last cap");
 }
 
 #[test]

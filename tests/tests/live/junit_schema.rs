@@ -270,7 +270,11 @@ fn expect_record(suite: &Element, ended: &eval_host_tests::Ended, folder: &Path)
     let seq = line["seq"].to_string();
     let expected =
         [("run_id", &record["run_id"]), ("record", &line["path"])].map(|(name, value)| (name, value.as_str()));
-    let expected = expected.into_iter().chain([("seq", Some(seq.as_str()))]);
+    let aggregate = ended.line("aggregate");
+    let costs = ["total_cost_usd", "estimated_cost_usd"]
+        .map(|name| (name, aggregate[name].as_f64().expect("a cost").to_string()));
+    let costs = costs.iter().map(|(name, cost)| (*name, Some(cost.as_str())));
+    let expected = expected.into_iter().chain([("seq", Some(seq.as_str()))]).chain(costs);
     assert_eq!(properties(suite), expected.map(|(name, value)| (name, value.expect("a text"))).collect());
 }
 

@@ -154,7 +154,13 @@ print(json.dumps([xml.tests, xml.failures, xml.errors, cases, suite.tests, suite
             1,
             1,
             record["started_at"],
-            { "run_id": record["run_id"], "record": ended.line("record")["path"], "seq": "1" },
+            {
+                "run_id": record["run_id"],
+                "record": ended.line("record")["path"],
+                "seq": "1",
+                "total_cost_usd": record["report"]["total_cost_usd"].to_string(),
+                "estimated_cost_usd": "0.3",
+            },
         ])
     );
     let summary = fs::read_to_string(summary).expect("a summary");
@@ -200,4 +206,56 @@ fn completions_and_the_man_page_come_from_the_command_line() {
         assert!(desk.eval(["completions", shell]).run().expect_code(0).stdout.contains("task-class"), "{shell}");
     }
     assert!(desk.eval(["man"]).run().expect_code(0).stdout.contains(".TH eval-host"));
+}
+
+#[test]
+fn an_estimated_cost_says_so_wherever_it_is_printed() {
+    let script = format!(r#"case "$id" in "$(cat "$desk/first")") kill -KILL $$ ;; *) echo '{ANSWER}' ;; esac"#);
+    let desk = Desk::new("max_cost_usd_per_case = 0.50", &script);
+    fs::write(desk.path().join("first"), &desk.cases(1)[0]).expect("the first case");
+    let summary = desk.path().join("summary.md");
+    let run = desk.live(2, ["-j1", "--junit=junit.xml"]).env("GITHUB_STEP_SUMMARY", &summary);
+    let ended = run.run().expect_code(5);
+    let estimates: Vec<_> = ended.lines("case").iter().map(|line| line["cost_is_estimate"].clone()).collect();
+    assert_eq!(estimates, [true, false]);
+    assert_eq!(ended.line("aggregate")["estimated_cost_usd"], 0.5);
+    let told = "$0.80, of which $0.50 estimated";
+    assert!(ended.stderr.contains(&format!("cost: {told} (cassettes cost $0.00 when made)\n")), "{}", ended.stderr);
+    let read = |path: &Path| fs::read_to_string(path).expect("a report");
+    assert!(read(&summary).contains(&format!(" | {told} |\n")), "{}", read(&summary));
+    let junit = read(&desk.path().join("junit.xml"));
+    assert!(junit.contains(r#"<property name="estimated_cost_usd" value="0.5"/>"#), "{junit}");
+    let log = desk.eval(["log"]).run().expect_code(0).stdout;
+    assert!(log.contains(&format!("  {told}  1 sut_fault")), "{log}");
+    let record = ended.record_path(desk.path());
+    let show = desk.eval(["show"]).args([record]).run().expect_code(0).stdout;
+    assert!(show.contains(told) && show.contains("killed by signal 9  ($0.50, estimated)\n"), "{show}");
+    let replayed = desk.eval(["run", "--task-class", TASK_CLASS, "--limit=1"]).run().expect_code(0);
+    assert_eq!(replayed.line("aggregate")["estimated_cost_usd"], 0.0);
+    assert!(replayed.stderr.contains("cost: $0.00 ("), "{}", replayed.stderr);
+}
+
+#[test]
+fn what_an_agent_said_last_is_shown_with_its_fault_and_harmless() {
+    let script = format!(
+        r#"case "$id" in "$(cat "$desk/first")")
+  i=1; while test $i -le 9; do echo "step $i" >&2; i=$((i + 1)); done; printf '\033]0;owned\007no \033[31mkey\n' >&2; exit 3 ;;
+*) echo "all is well" >&2; echo '{ANSWER}' ;; esac"#
+    );
+    let desk = Desk::new("max_cost_usd_per_case = 0.50", &script);
+    let names = desk.cases(2);
+    fs::write(desk.path().join("first"), &names[0]).expect("the first case");
+    let ended = desk.live(2, ["-j1"]).run().expect_code(5);
+    let said = "      agent: step 6\n      agent: step 7\n      agent: step 8\n      agent: step 9\n      \
+                agent: \\u{1b}]0;owned\\u{7}no \\u{1b}[31mkey\n";
+    let fault = format!("[1/2] fault {} 0.000  harness_error: exit_status: exit status 3\n{said}[2/2] fail ", names[0]);
+    assert!(ended.stderr.contains(&fault), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("all is well"), "{}", ended.stderr);
+    let show = desk.eval(["show"]).args([ended.record_path(desk.path())]).run().expect_code(0).stdout;
+    assert!(show.contains(&format!("exit status 3  ($0.50, estimated)\n{said}  fail ")), "{show}");
+    assert!(!show.contains("all is well"), "{show}");
+    let (_, screen) = on_terminal(&desk, 80, "xterm", "--live --limit=1 --max-cost-usd=9 >/dev/null");
+    assert!(screen.contains("      agent: step 9\r\n"), "{screen}");
+    let quiet = desk.live(2, ["-j1", "--quiet"]).run().expect_code(5);
+    assert!(!quiet.stderr.contains("agent:"), "{}", quiet.stderr);
 }

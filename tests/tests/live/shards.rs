@@ -333,3 +333,70 @@ fn an_interrupted_shard_is_not_abandoned_for_another() {
     let _ = desk.live(6, ["--shard=1/2", "--resume"]).run().expect_code(0);
     assert_eq!(desk.lines("paid").len(), 6, "every case was paid for once");
 }
+
+/// An agent that waits until it may answer.
+fn patient(settings: &str) -> Desk {
+    let script =
+        format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#);
+    Desk::new(settings, &script)
+}
+
+const JOURNAL: &str = ".codegenie/eval/journals/fixture.shard-1-of-1.jsonl";
+
+#[test]
+fn the_journal_of_a_shard_is_kept_until_its_answer_set_is_written() {
+    let desk = patient("max_cost_usd_per_case = 0.30");
+    let run = Running::start(desk.live(2, ["--shard=1/1", "-j2"]));
+    until("two agents start", || desk.lines("paid").len() == 2);
+    // Where the signature of an earlier answer set would be.
+    let in_the_way = desk.path().join(".codegenie/eval/answer-sets/fixture-1-of-1.jsonl.note");
+    fs::create_dir(&in_the_way).expect("a folder");
+    fs::write(desk.path().join("go"), "").expect("go");
+    let (code, _, stderr) = run.end();
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("--resume`"), "{stderr}");
+    assert!(desk.path().join(JOURNAL).exists());
+    fs::remove_dir(in_the_way).expect("out of the way");
+    let _ = desk.live(2, ["--shard=1/1", "--resume"]).run().expect_code(0);
+    assert_eq!(desk.lines("paid").len(), 2, "nothing is paid for again");
+    assert!(!desk.path().join(JOURNAL).exists(), "the answer set is its commit");
+}
+
+#[test]
+fn a_shard_whose_marker_was_taken_away_was_not_merged_and_keeps_its_journal() {
+    let desk = patient("max_cost_usd_per_case = 0.30");
+    // Without a home nobody remembers that there was a marker.
+    let live = |args: &[&str]| desk.live(2, ["--shard=1/1", "-j1"]).args(args).env("HOME", "");
+    let run = Running::start(live(&[]));
+    until("an agent starts", || desk.lines("paid").len() == 1);
+    run.signal("KILL");
+    run.end();
+    let journal = desk.lines(JOURNAL);
+    for marker in fs::read_dir(desk.path().join(".codegenie/eval/started")).expect("markers") {
+        fs::remove_file(marker.expect("a marker").path()).expect("taken away");
+    }
+    for args in [&["--resume"][..], &[]] {
+        let refused = live(args).run().expect_code(6);
+        assert!(refused.stderr.contains("error: the marker `"), "{}", refused.stderr);
+        assert_eq!(desk.lines(JOURNAL), journal);
+    }
+}
+
+#[test]
+fn a_shard_whose_cap_was_raised_says_so_in_the_record_of_the_whole() {
+    let desk = patient("");
+    let run = Running::start(desk.live(2, ["--shard=1/1", "-j1"]));
+    until("an agent starts", || desk.lines("paid").len() == 1);
+    run.signal("KILL");
+    run.end();
+    fs::write(desk.path().join("go"), "").expect("go");
+    let lost = desk.live(2, ["--shard=1/1", "--resume"]).run().expect_code(2);
+    assert!(lost.stderr.contains("--resume --max-cost-usd=10.00`"), "{}", lost.stderr);
+    let resumed = desk.live(2, ["--shard=1/1", "--resume", "--max-cost-usd=10.00"]).run().expect_code(0);
+    let answer_set = resumed.line("answer_set")["path"].as_str().expect("a path").to_owned();
+    let merged = desk.eval(["merge", &answer_set]).run().expect_code(5);
+    let warnings = warnings_of(&merged.record_path(desk.path()));
+    let raised = "the cost cap was raised from $5.00 to $10.00 when the run was resumed";
+    assert!(warnings.iter().any(|warning| warning == raised), "{warnings:?}");
+    assert!(merged.stderr.contains("cost: $5.60, of which $5.00 estimated ("), "{}", merged.stderr);
+}

@@ -121,6 +121,19 @@ pub struct Report<S> {
     pub warnings: Vec<String>,
 }
 
+impl<S> Report<S> {
+    /// How much of `total_cost_usd` nobody knows to have been spent: what was charged for cases whose cost is an estimate, and
+    /// for agents that were lost. To the nano-dollar, which is what a budget counts in.
+    pub fn estimated_cost_usd(&self, cost_of: impl Fn(&S) -> f64) -> f64 {
+        let costs =
+            |cases: &mut dyn Iterator<Item = &CaseResult<S>>| cases.map(|case| cost_of(&case.score)).sum::<f64>();
+        let estimated = costs(&mut self.cases.iter().filter(|case| case.cost_is_estimate));
+        // What cassettes cost was not spent by the run, so the total can be less.
+        let lost = (self.total_cost_usd - costs(&mut self.cases.iter())).max(0.0);
+        ((estimated + lost) * 1e9).round() / 1e9
+    }
+}
+
 /// What a run that was scored by this process found.
 pub type BenchRunReport = Report<BenchScore>;
 
@@ -299,6 +312,23 @@ mod tests {
             .expect("attempted");
         assert!(report.block_severity_failure_modes.is_empty());
         assert_eq!((report.mean_score, report.lower_bound_95), (0.0, 0.0));
+    }
+
+    #[test]
+    fn what_was_charged_without_knowing_is_an_estimate_and_the_rest_is_not() {
+        let estimated = |cases: Vec<FinishedCase>, lost_usd| {
+            let report = aggregate(cases, RunFacts { lost_usd, ..facts() }, &block()).expect("attempted");
+            report.estimated_cost_usd(BenchScore::cost_usd)
+        };
+        let live = |id: &str, cost_is_estimate| {
+            let case = scored(id, 1.0, &[]);
+            let result = CaseResult { cost_is_estimate, ..case.result };
+            FinishedCase { result, spent_usd: METER.cost_usd, recorded_usd: 0.0 }
+        };
+        assert_eq!(estimated(vec![scored("a", 1.0, &[])], 0.0), 0.0, "what a cassette cost was paid before");
+        assert_eq!(estimated(vec![live("a", false), live("b", false)], 0.0), 0.0);
+        assert_eq!(estimated(vec![live("a", false), live("b", true)], 0.0), 0.5);
+        assert_eq!(estimated(vec![live("a", false), live("b", true)], 0.1), 0.6, "an agent was lost besides");
     }
 
     #[test]

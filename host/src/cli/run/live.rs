@@ -103,7 +103,14 @@ fn unfit(description: &RunDescription, bench: &Bench, is_signed: bool) -> Vec<&'
 
 /// Says how to go on with a run that has no result yet.
 fn resumable(error: LiveError) -> Failure {
-    let needs_command = error.is_resumable() && error.hint().is_none();
+    let (cap, needs_command) = (error.cap_to_resume_under(), error.is_resumable() && error.hint().is_none());
     let failure = Failure::from(error);
-    if needs_command { failure.hint(format!("continue it with `{}`", environment::resume_command())) } else { failure }
+    match cap {
+        Some(cap) => {
+            let command = environment::resume_command_under(cap);
+            failure.hint(format!("its journal is kept: continue it with `{command}`"))
+        }
+        None if needs_command => failure.hint(format!("continue it with `{}`", environment::resume_command())),
+        None => failure,
+    }
 }

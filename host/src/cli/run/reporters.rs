@@ -70,6 +70,8 @@ impl Reporters {
                 run_id: report.run_id(task_class),
                 path: &path,
                 seq: receipt.link.position.seq,
+                total_cost_usd: report.total_cost_usd,
+                estimated_cost_usd: report.estimated_cost_usd(BenchScore::cost_usd),
             }),
             log_of: &|case| log_of(case, store),
         })?;

@@ -29,6 +29,8 @@ pub(crate) struct JournalContents {
     pub(crate) case_digests: BTreeMap<CaseId, Digest>,
     /// Every start that came to nothing, in order; a case may be there more than once.
     pub(crate) lost: Vec<InFlight>,
+    /// Every cap that the run went on under after its first, in order.
+    later_caps: Vec<Usd>,
     /// It says itself that lines of it were once taken on trust.
     says_on_trust: bool,
     /// Why it is believed now.
@@ -71,10 +73,42 @@ impl JournalContents {
         self.line_digests.get(index).copied()
     }
 
+    /// The caps that have held, in order.
+    pub(crate) fn caps(&self) -> impl Iterator<Item = Usd> {
+        let first = self.header.run.live.as_ref().map_or(Usd::ZERO, |live| live.cap);
+        std::iter::once(first).chain(self.later_caps.iter().copied())
+    }
+
+    /// The cap that held last.
+    pub(crate) fn cap(&self) -> Usd {
+        self.caps().last().unwrap_or(Usd::ZERO)
+    }
+
+    /// The run goes on under this cap.
+    pub(crate) fn goes_on_under(&mut self, cap: Usd) {
+        if cap != self.cap() {
+            self.later_caps.push(cap);
+        }
+    }
+
+    /// Whether a case was attempted that has its answer here, so that there is something to record.
+    pub(crate) fn has_result(&self) -> bool {
+        self.finished.values().any(StoredAnswer::was_attempted)
+    }
+
+    /// What was charged for starts that came to nothing.
+    pub(crate) fn lost_usd(&self) -> Usd {
+        self.lost.iter().fold(Usd::ZERO, |sum, lost| sum.saturating_add(lost.charged))
+    }
+
+    /// All that was paid for answers until now.
+    pub(crate) fn paid(&self) -> impl Iterator<Item = Usd> {
+        self.finished.values().filter_map(|answer| Usd::from_dollars(answer.cost_usd()))
+    }
+
     /// All that the run has spent and lost until now.
     pub(crate) fn charged(&self) -> Vec<Usd> {
-        let finished = self.finished.values().filter_map(|answer| Usd::from_dollars(answer.cost_usd()));
-        finished.chain(self.lost.iter().map(|lost| lost.charged)).collect()
+        self.paid().chain(self.lost.iter().map(|lost| lost.charged)).collect()
     }
 }
 
@@ -127,6 +161,7 @@ struct Reading {
     case_digests: BTreeMap<CaseId, Digest>,
     in_flight: BTreeMap<CaseId, InFlight>,
     lost: Vec<InFlight>,
+    later_caps: Vec<Usd>,
     on_trust: bool,
     whole_bytes: u64,
     lines: Written,
@@ -150,8 +185,9 @@ impl Reading {
             (Line::Run(header), None) => return Err(format!("it has format version {}", header.schema_version)),
             (Line::Run(_), Some(_)) => return Err("a second run begins".to_owned()),
             (_, None) => return Err("it does not say which run it belongs to".to_owned()),
-            (Line::Process { boot_id, on_trust }, _) => {
+            (Line::Process { boot_id, on_trust, cap_nano_usd }, _) => {
                 self.on_trust |= on_trust;
+                self.later_caps.extend(cap_nano_usd);
                 self.lose_what_is_in_flight();
                 self.boot_id = boot_id;
             }
@@ -184,6 +220,7 @@ impl Reading {
             finished: self.finished,
             case_digests: self.case_digests,
             lost: self.lost,
+            later_caps: self.later_caps,
             says_on_trust: self.on_trust,
             basis: Basis::Trust,
             whole_bytes: self.whole_bytes,

@@ -56,6 +56,9 @@ pub(super) enum Line {
         /// Nobody could tell whether lines before this one had been removed, and they were believed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         on_trust: bool,
+        /// The cap under which it goes on, if that is another one than before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cap_nano_usd: Option<Usd>,
     },
     Reserved {
         case_id: CaseId,
@@ -219,7 +222,7 @@ impl JournalPlace {
         self.sync_folder()?;
         let journal = self.journal(Lines::new(file), header.started_marker);
         journal.append(&Line::Run(header))?;
-        journal.append(&Line::Process { boot_id, on_trust: false })?;
+        journal.append(&Line::Process { boot_id, on_trust: false, cap_nano_usd: None })?;
         Ok(journal)
     }
 
@@ -236,8 +239,8 @@ impl JournalPlace {
         self.folder.open_to_append(&self.name)
     }
 
-    /// Goes on with a journal that was read, behind its last whole line.
-    pub(crate) fn go_on(&self, contents: &JournalContents, boot_id: String) -> Result<Journal, JournalError> {
+    /// Goes on with a journal that was read, behind its last whole line, under a cap.
+    pub(crate) fn go_on(&self, contents: &JournalContents, boot_id: String, cap: Usd) -> Result<Journal, JournalError> {
         let continued = |source| self.failed("continued", source);
         let file = self.folder.open_to_append(&self.name).map_err(continued)?;
         file.set_len(contents.whole_bytes).map_err(|error| continued(FileError::io("cut", &self.path, error)))?;
@@ -248,7 +251,8 @@ impl JournalPlace {
         if contents.basis == Basis::Memory {
             journal.remember_lines()?;
         }
-        journal.append(&Line::Process { boot_id, on_trust: contents.is_on_trust() })?;
+        let cap_nano_usd = Some(cap).filter(|cap| *cap != contents.cap());
+        journal.append(&Line::Process { boot_id, on_trust: contents.is_on_trust(), cap_nano_usd })?;
         Ok(journal)
     }
 

@@ -22,6 +22,7 @@ pub(crate) struct CaseLine<'a> {
     pub(super) score: &'a BenchScore,
     pub(super) fuel_used: Option<u64>,
     pub(super) peak_memory_bytes: Option<u64>,
+    pub(super) cost_is_estimate: bool,
 }
 
 impl<'a> From<&'a CaseResult<BenchScore>> for Line<'a> {
@@ -32,6 +33,7 @@ impl<'a> From<&'a CaseResult<BenchScore>> for Line<'a> {
             score: &result.score,
             fuel_used: result.fuel_used,
             peak_memory_bytes: result.peak_memory_bytes,
+            cost_is_estimate: result.cost_is_estimate,
         })
     }
 }
@@ -55,6 +57,7 @@ pub(crate) struct AggregateLine<'a> {
     pub(super) mean_score: f64,
     pub(super) lower_bound_95: f64,
     pub(super) total_cost_usd: f64,
+    pub(super) estimated_cost_usd: f64,
     pub(super) recorded_cost_usd: f64,
     pub(super) block_severity_failure_modes: &'a BTreeSet<String>,
     pub(super) aborted: bool,
@@ -76,6 +79,7 @@ impl<'a> AggregateLine<'a> {
             mean_score: report.mean_score,
             lower_bound_95: report.lower_bound_95,
             total_cost_usd: report.total_cost_usd,
+            estimated_cost_usd: report.estimated_cost_usd(BenchScore::cost_usd),
             recorded_cost_usd: report.recorded_cost_usd,
             block_severity_failure_modes: &report.block_severity_failure_modes,
             aborted: report.aborted,

@@ -120,6 +120,7 @@ impl Facts {
             score: &self.score,
             fuel_used: Some(1),
             peak_memory_bytes: Some(2),
+            cost_is_estimate: true,
         };
         let aggregate = AggregateLine {
             schema_version: LINES_VERSION,
@@ -133,6 +134,7 @@ impl Facts {
             mean_score: 0.5,
             lower_bound_95: 0.1,
             total_cost_usd: 0.25,
+            estimated_cost_usd: 0.125,
             recorded_cost_usd: 0.5,
             block_severity_failure_modes: &self.modes,
             aborted: false,

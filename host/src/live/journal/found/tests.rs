@@ -203,12 +203,12 @@ fn what_is_not_remembered_is_taken_on_trust_and_says_so_for_good() {
     assert_eq!(refused.exit(), Exit::EvidenceBroken);
     assert!(refused.hint().expect("what to do").starts_with("say --trust-on-first-use "), "{:?}", refused.hint());
     let place = scene.place_of("another state", FirstUse::Trust);
-    drop(place.go_on(&elsewhere, "boot-2".to_owned()).expect("it goes on"));
+    drop(place.go_on(&elsewhere, "boot-2".to_owned(), elsewhere.cap()).expect("it goes on"));
     drop(place);
     let again = found("another state");
     assert_eq!((again.basis(), again.is_on_trust()), (Basis::Memory, true), "the journal says it itself now");
     let place = scene.place_of("another state", FirstUse::Trust);
-    drop(place.go_on(&again, "boot-3".to_owned()).expect("it goes on"));
+    drop(place.go_on(&again, "boot-3".to_owned(), again.cap()).expect("it goes on"));
     drop(place);
     // The first machine does not remember what the other one wrote.
     assert_eq!(found("state").basis(), Basis::Trust);
@@ -222,7 +222,7 @@ fn a_journal_is_one_line_ahead_after_a_crash_and_never_more() {
         assert_eq!(contents.basis(), Basis::Memory);
         let place = scene.place();
         let remembered = place.memory.recall().expect("readable");
-        drop(place.go_on(&contents, "boot-2".to_owned()).expect("it goes on"));
+        drop(place.go_on(&contents, "boot-2".to_owned(), contents.cap()).expect("it goes on"));
         // As if the process had died after its line and before it was remembered.
         let RecalledJournal::Seen(mut seen) = remembered else { panic!("{remembered:?}") };
         (seen.lines, seen.last_line) = (contents.lines.count, contents.digest_of_line(contents.lines.count));
@@ -281,7 +281,7 @@ fn nothing_is_written_behind_a_line_that_could_not_be_remembered() {
     let scene = Scene::new();
     let FoundJournal::Whole(contents) = scene.find() else { panic!("it is not believed") };
     let place = scene.place();
-    let journal = place.go_on(&contents, "boot-2".to_owned()).expect("it goes on");
+    let journal = place.go_on(&contents, "boot-2".to_owned(), contents.cap()).expect("it goes on");
     let folder = scene.temp.path().join("state/last-seen");
     let name = fs::read_dir(&folder).expect("listed").next().expect("a file").expect("an entry").file_name();
     // Where the memory is to be written there is something that cannot be replaced.

@@ -9,6 +9,7 @@ use crate::answers::{Answer, ObtainedAnswer};
 use crate::description::tests::description;
 use eval_evidence::verify::{FirstUse, LastSeenFile};
 use eval_model::contract::{CapturedStream, Meter};
+use eval_model::outcome::NoOutput;
 
 fn place() -> (tempfile::TempDir, JournalPlace) {
     let store = tempfile::tempdir().expect("a folder");
@@ -100,12 +101,41 @@ fn what_was_lost_stays_lost_when_the_case_is_run_again() {
     let journal = place.create(header(), "boot-1".to_owned()).expect("a journal");
     journal.reserved(&id("001-a"), Digest::of(b"case"), usd(0.5)).expect("written");
     let contents = place.read().expect("it reads").expect("an unfinished run");
-    let journal = place.go_on(&contents, "boot-2".to_owned()).expect("it goes on");
+    let journal = place.go_on(&contents, "boot-2".to_owned(), contents.cap()).expect("it goes on");
     journal.reserved(&id("001-a"), Digest::of(b"case"), usd(0.5)).expect("written");
     journal.finished(answer("001-a")).expect("written");
     let contents = place.read().expect("it reads").expect("an unfinished run");
     assert_eq!(contents.lost.len(), 1);
     assert_eq!(contents.charged(), [usd(0.25), usd(0.5)]);
+}
+
+#[test]
+fn a_case_that_the_cap_ended_is_nothing_to_record() {
+    let (_store, place) = place();
+    let journal = place.create(header(), "boot-1".to_owned()).expect("a journal");
+    let has_result = || place.read().expect("it reads").expect("an unfinished run").has_result();
+    assert!(!has_result());
+    let ended = ObtainedAnswer { answer: Answer::none(NoOutput::SkippedCostCap), cassette: None, warnings: Vec::new() };
+    journal.finished(StoredAnswer::new(&id("001-a"), Digest::of(b"case"), &ended)).expect("written");
+    assert!(!has_result());
+    journal.finished(answer("002-b")).expect("written");
+    assert!(has_result());
+}
+
+#[test]
+fn a_journal_says_under_which_caps_its_run_went_on() {
+    let (_store, place) = place();
+    let journal = place.create(header(), "boot-1".to_owned()).expect("a journal");
+    let caps = || place.read().expect("it reads").expect("an unfinished run").caps().collect::<Vec<_>>();
+    drop(journal);
+    for (cap, expected) in [(5.0, &[5.0][..]), (7.5, &[5.0, 7.5]), (7.5, &[5.0, 7.5]), (20.0, &[5.0, 7.5, 20.0])] {
+        let mut contents = place.read().expect("it reads").expect("an unfinished run");
+        drop(place.go_on(&contents, "boot-2".to_owned(), usd(cap)).expect("it goes on"));
+        let expected: Vec<_> = expected.iter().copied().map(usd).collect();
+        assert_eq!(caps(), expected);
+        contents.goes_on_under(usd(cap));
+        assert_eq!((contents.caps().collect::<Vec<_>>(), contents.cap()), (expected, usd(cap)));
+    }
 }
 
 #[test]
@@ -125,7 +155,7 @@ fn a_journal_that_is_cut_anywhere_reads_as_a_shorter_one_and_can_be_continued() 
         let is_near_an_end = whole[length.saturating_sub(1)..whole.len().min(length + 2)].contains(&b'\n');
         if let (Some(contents), true) = (contents, is_near_an_end) {
             fs::write(&place.path, &whole[..length]).expect("cut");
-            drop(place.go_on(&contents, "boot-2".to_owned()).expect("it goes on"));
+            drop(place.go_on(&contents, "boot-2".to_owned(), contents.cap()).expect("it goes on"));
             let again = place.read().expect("it reads").expect("an unfinished run");
             assert_eq!((&again.finished, &again.lost), (&contents.finished, &contents.lost), "{length}");
         }
