@@ -48,6 +48,12 @@ impl Usd {
         Some(Self(nanos as u64))
     }
 
+    /// The amount that is nearest to a difference of sums, which has an error that no bill has. Less than nothing is nothing.
+    pub fn nearest(dollars: f64) -> Self {
+        let nanos = (dollars * NANO).round();
+        Self::from_dollars(nanos.max(0.0) / NANO).unwrap_or(Self::ZERO)
+    }
+
     pub fn dollars(self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "amounts beyond 2^53 nano-dollars, nine million, are not exact")]
         let nanos = self.0 as f64;
@@ -101,6 +107,8 @@ mod tests {
         for bad in [-0.1, f64::NAN, f64::INFINITY] {
             assert_eq!(Usd::from_dollars(bad), None);
         }
+        assert_eq!(Usd::nearest(0.7 + 0.1 - 0.7), usd(0.1), "a difference has an error that no bill has");
+        assert_eq!([-0.1, f64::NAN].map(Usd::nearest), [Usd::ZERO; 2]);
         assert_eq!(
             [usd(5.0), usd(0.3), usd(0.125), usd(1e-9)].map(|amount| amount.to_string()),
             ["$5.00", "$0.30", "$0.125", "$0.000000001"]

@@ -81,6 +81,16 @@ impl Budget {
         self.largest = self.largest.max(charged);
     }
 
+    /// Takes into account what agents that gave no answer cost together, which says nothing of what one case costs.
+    pub(crate) fn already_lost(&mut self, charged: Usd) {
+        self.spent += charged;
+    }
+
+    /// Whether a case could start now.
+    pub(crate) fn has_room(&self) -> bool {
+        self.affordable().is_some()
+    }
+
     /// Whether somebody has said what a case can cost at most.
     pub(crate) fn has_price_limit(&self) -> bool {
         self.per_case.is_some()
@@ -240,6 +250,18 @@ mod tests {
         let mut resumed = Budget::new(usd(1.0), None, 10);
         resumed.already_spent(Usd::ZERO);
         assert_eq!(go(&mut resumed, 0).amount, usd(1.0));
+    }
+
+    #[test]
+    fn what_was_lost_counts_and_tells_nobody_what_a_case_costs() {
+        let mut budget = Budget::new(usd(1.0), None, 10);
+        budget.already_spent(usd(0.1));
+        budget.already_lost(usd(0.8));
+        assert!(budget.has_room());
+        assert_eq!(go(&mut budget, 0).amount, usd(0.1));
+        let mut budget = Budget::new(usd(1.0), Some(usd(0.3)), 10);
+        budget.already_lost(usd(0.8));
+        assert!(!budget.has_room(), "a case may cost more than is left");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use eval_model::utc::UtcMillis;
 
 use super::answer_set::{Announcement, AnswerSetHeader, WrittenAnswerSet};
 use super::cases::{AnswerSource, Run};
+use super::continued::{ContinueError, require_room};
 use super::error::RunError;
 use super::event::{Event, emit_notes};
 use super::record::{Committed, LiveFacts};
@@ -39,6 +40,8 @@ pub(crate) struct LiveRequest<'a> {
     /// The most that the run may cost.
     pub(crate) cap: Usd,
     pub(crate) resume: Resume,
+    /// The capped record whose skipped cases are to be answered: its path, its file's name or its number.
+    pub(crate) continues: Option<PathBuf>,
     pub(crate) patience: Patience,
     /// Where answers are recorded as cassettes.
     pub(crate) record: Option<PathBuf>,
@@ -89,6 +92,8 @@ pub(crate) enum LiveError {
     Store(OpenVerifiedError),
     #[error(transparent)]
     Begin(#[from] BeginError),
+    #[error(transparent)]
+    Continue(#[from] ContinueError),
     #[error("other runs spent {others} while this one waited, and its cap is {cap}")]
     NothingLeft { others: Usd, cap: Usd },
     #[error(transparent)]
@@ -111,6 +116,7 @@ impl Advice for LiveError {
             Self::CassetteFolder { .. } | Self::NothingLeft { .. } => Exit::UsageOrCap,
             Self::Store(error) => error.exit(),
             Self::Begin(error) => error.exit(),
+            Self::Continue(error) => error.exit(),
             Self::Run(error) => error.exit(),
             Self::Mark(_) | Self::Guard(_) | Self::NotPutAway(_) => Exit::HarnessError,
         }
@@ -121,6 +127,7 @@ impl Advice for LiveError {
             Self::NothingLeft { .. } => Some("start it again, or raise the cap with --max-cost-usd".to_owned()),
             Self::Store(error) => error.hint(),
             Self::Begin(error) => error.hint(),
+            Self::Continue(error) => error.hint(),
             Self::Run(error) => error.hint(),
             _ => None,
         }
@@ -147,22 +154,32 @@ impl Run<'_> {
         emit_notes(&store, emit);
         let place = self.hold_journal(store_path, &store, request)?;
         let mut warn = |text: &str| emit(&Event::Warning(text));
-        let start = match look(&place, &store, &request.scratch, request.resume, &mut warn)? {
+        let found = match look(&place, &store, &request.scratch, request.resume, &mut warn)? {
             Found::Complete { started_at, record } if request.resume == Resume::Earlier => {
                 lock.release(Usd::ZERO).map_err(LiveError::Lock)?;
                 return Ok(LiveOutcome::WasComplete { started_at, record });
             }
-            found => RunStart::new(found, request.resume, &self.description)?,
+            found => found,
         };
+        // Only now: what was found may be a continuation of the same record that is complete.
+        let (run, continued) = self.continuing(request.continues.as_deref(), &store)?;
+        let start = RunStart::new(found, request.resume, &run.description)?;
         let earlier_charges = start.charges();
         let mut budget = Budget::new(
             cap_left(request.cap, &lock, &earlier_charges)?,
             request.agent.most_per_case(),
-            self.description.names().len(),
+            run.description.names().len(),
         );
         earlier_charges.into_iter().for_each(|charged| budget.already_spent(charged));
-        let started = start.begin(&self.description, place, &store, &mut warn)?;
-        let run = Run { description: started.header.run.clone(), ..self };
+        if let Some(continued) = &continued {
+            continued.count_into(&mut budget);
+            // What an interrupted continuation has paid for may be all that there is to pay for.
+            if let RunStart::Anew { .. } = start {
+                require_room(&budget, request.cap, request.agent.most_per_case(), continued)?;
+            }
+        }
+        let started = start.begin(&run.description, place, &store, &mut warn)?;
+        let run = Run { description: started.header.run.clone(), ..run };
         let recorder = request.record.clone().map(|folder| Recorder {
             folder,
             sut: request.agent.name(),
@@ -174,6 +191,7 @@ impl Run<'_> {
             lock,
             journal: started.journal,
             earlier: started.earlier,
+            continued,
             recorder,
             interrupt: request.interrupt,
             clock: run.clock,
@@ -203,7 +221,7 @@ impl Run<'_> {
             return self.write_answer_set(&answers, store_path, header, emit).map(Ended::AnswerSet);
         }
         let (started_marker, warnings) = (&|| Ok(header.started_marker), live_run.warnings());
-        let live = LiveFacts { started_marker, lost_usd, shards_elsewhere: 0, warnings };
+        let live = LiveFacts { started_marker, lost_usd, shards_elsewhere: live_run.shards_elsewhere(), warnings };
         let committed = self.commit(&answers, store, Some(&live), emit)?;
         Ok(Ended::Committed(Box::new(committed)))
     }
