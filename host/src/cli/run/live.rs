@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use eval_model::advice::{Advice as _, Exit};
+use eval_model::confinement::Confinement;
 
 use super::Reporters;
 use super::args::RunArgs;
@@ -36,7 +37,13 @@ pub(super) fn run(
     let here = environment::working_directory()?;
     let agent = AgentCommand::new(&args.task_class, bench.registration.sut.clone(), &flags, &here)?;
     let cap = args.live.max_cost_usd;
-    let live = LiveDescription { sut: agent.sut(), cap, per_case: agent.most_per_case() };
+    let live = LiveDescription {
+        sut: agent.sut(),
+        cap,
+        per_case: agent.most_per_case(),
+        confinement: Confinement::None,
+        continues: None,
+    };
     let concurrency = args.concurrency.agents();
     let rubric = prepare_rubric(bench, concurrency)?;
     let interrupt = Arc::new(Interrupt::new());

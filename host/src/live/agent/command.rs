@@ -1,6 +1,7 @@
 //! Which command answers: from the registration and the command line to a program that can be started from anywhere, and to
 //! what that is called in a record.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -101,7 +102,7 @@ impl AgentCommand {
 
     pub(crate) fn sut(&self) -> Sut {
         let SutName { name, version } = self.name();
-        Sut { name, version, command_digest: Some(self.digest) }
+        Sut { name, version, model: None, command_digest: Some(self.digest), files: BTreeMap::new() }
     }
 
     /// The most that a case may cost, if the registration says so.
