@@ -7,7 +7,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -15,6 +15,7 @@ use jiff::SignedDuration;
 use terminal_size::{Width, terminal_size_of};
 
 use eval_model::advice::Advice;
+use eval_model::money::Usd;
 use eval_model::utc::{UtcMillis, UtcMillisError};
 use eval_sandbox::{Backend, Sandbox, SandboxConfig, SandboxError};
 
@@ -101,6 +102,33 @@ pub(super) fn resume_command() -> String {
     words.join(" ")
 }
 
+/// The command line of this process as one that continues a record under this cap, for a shell.
+pub(super) fn continue_command(record: &Path, cap: Usd) -> String {
+    let words: Vec<_> = env::args().collect();
+    let words = continuing(&words, &record.to_string_lossy(), cap);
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The words of a command line with another record to continue and another cap. The selection is the record's.
+fn continuing(words: &[String], record: &str, cap: Usd) -> Vec<String> {
+    const WITH_VALUE: [&str; 5] = ["--cases", "--failing-from", "--limit", "--continue", "--max-cost-usd"];
+    let mut kept = Vec::new();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let (flag, value) = word.split_once('=').map_or((word.as_str(), None), |(flag, value)| (flag, Some(value)));
+        match (WITH_VALUE.contains(&flag), value) {
+            (true, Some(_)) => {}
+            (true, None) => drop(rest.next()),
+            (false, _) if word == "--resume" => {}
+            (false, _) => kept.push(word.clone()),
+        }
+    }
+    // A shell would take `$5` for a variable.
+    let dollars = cap.to_string().replace('$', "");
+    kept.extend(["--continue".to_owned(), record.to_owned(), format!("--max-cost-usd={dollars}")]);
+    kept
+}
+
 /// Who runs this: the owner of a store must be the same.
 pub(super) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -179,6 +207,17 @@ pub(super) fn toolchain() -> Option<Toolchain> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_line_is_continued_without_what_the_record_says_itself() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let cap = Usd::from_dollars(7.5).expect("an amount");
+        let line = "eval-host run --live --limit 3 --cases=00* --resume --sut x --max-cost-usd 5 --continue=1 -j 2";
+        assert_eq!(
+            continuing(&words(line), "runs/b.json", cap),
+            words("eval-host run --live --sut x -j 2 --continue runs/b.json --max-cost-usd=7.50")
+        );
+    }
 
     #[test]
     fn a_clock_that_is_set_to_anything_gives_a_moment_or_an_error_and_never_a_panic() {

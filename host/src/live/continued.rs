@@ -3,9 +3,9 @@
 //! It turns evidence into answers, and never asks an agent or the clock. An answer is taken whole or not at all: its output, its
 //! meter, its budget and what its agent said must be those of the record, because the record that continues it is held to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use eval_evidence::record::{RecordedRun, RecordedScore};
+use eval_evidence::record::{RecordedRun, RecordedScore, Sut};
 use eval_evidence::store::{Evidence, ReadObjectError};
 use eval_model::advice::{Advice, Exit};
 use eval_model::contract::{CapturedStream, Meter};
@@ -60,6 +60,7 @@ pub(crate) struct Continued {
     skipped: u64,
     warnings: Vec<String>,
     shards_elsewhere: u64,
+    suts: BTreeSet<Sut>,
 }
 
 impl Continued {
@@ -79,6 +80,7 @@ impl Continued {
             skipped: record.report.skipped,
             warnings: warnings.collect(),
             shards_elsewhere: record.shards_elsewhere,
+            suts: record.suts.clone(),
         })
     }
 
@@ -128,6 +130,11 @@ impl Continued {
         &self.warnings
     }
 
+    /// Who answered.
+    pub(crate) fn suts(&self) -> &BTreeSet<Sut> {
+        &self.suts
+    }
+
     /// How many shards that the answers are from were announced in other stores.
     pub(crate) fn shards_elsewhere(&self) -> u64 {
         self.shards_elsewhere
@@ -148,7 +155,9 @@ fn lost(record: &RecordedRun) -> Usd {
 
 fn told_stopped(case: &CaseResult<RecordedScore>) -> String {
     let CaseResult { case_id, .. } = case;
-    format!("{case_id}: an earlier agent was started for it and stopped when the cost cap was reached, so it was started 2 times at least")
+    format!(
+        "{case_id}: an earlier agent was started for it and stopped when the cost cap was reached, so it was started 2 times at least"
+    )
 }
 
 fn take(

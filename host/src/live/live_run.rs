@@ -4,7 +4,7 @@
 //! kill: reserve → make a workspace → write down → start → write down who runs → tell the agent → charge → write the answer down. Nothing here
 //! scores.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,6 +22,7 @@ use crate::live::journal::{Journal, JournalContents, JournalError, ON_TRUST};
 use crate::live::run_lock::{RunLock, RunLockError};
 use eval_evidence::cassette::{Recording, SutName};
 use eval_evidence::chain::StoreId;
+use eval_evidence::record::Sut;
 use eval_model::advice::{Advice, Exit};
 use eval_model::case::ReadCase;
 use eval_model::contract::Meter;
@@ -316,6 +317,11 @@ impl<'a> LiveRun<'a> {
     /// How many shards that its answers are from were announced in other stores.
     pub(crate) fn shards_elsewhere(&self) -> u64 {
         self.parts.continued.as_ref().map_or(0, Continued::shards_elsewhere)
+    }
+
+    /// Who answered in the run that it continues.
+    pub(crate) fn continued_suts(&self) -> BTreeSet<Sut> {
+        self.parts.continued.as_ref().map(|continued| continued.suts().clone()).unwrap_or_default()
     }
 
     /// Ends the run whose record is committed: nothing is left to resume.

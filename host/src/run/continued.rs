@@ -39,7 +39,9 @@ pub(crate) enum ContinueError {
     NothingSkipped { file: String },
     #[error("the record `{file}` is continued already, by record {seq} (`{by}`)")]
     ContinuedAlready { file: String, seq: u64, by: String, is_capped: bool },
-    #[error("no signature of the key of this run is beside the record `{file}`, and the record of this run would be signed")]
+    #[error(
+        "no signature of the key of this run is beside the record `{file}`, and the record of this run would be signed"
+    )]
     NotSigned { file: String },
     #[error("the record `{file}` cannot be continued by this run: {}", differences.join("; "))]
     Differs { file: String, differences: Vec<String> },
@@ -110,7 +112,10 @@ impl Run<'_> {
         let RunDescription { bench_commit, started_at, live, .. } = self.description.clone();
         let wanted = Wanted { patterns: record.report.selection.patterns.clone(), ..Wanted::default() };
         let run = RunDescription::new(self.bench, &wanted, None, bench_commit, started_at);
-        RunDescription { live: live.map(|live| LiveDescription { continues: Some(link.hash), ..live }), ..run }
+        match live {
+            Some(live) => run.answered_by(LiveDescription { continues: Some(link.hash), ..live }),
+            None => run,
+        }
     }
 
     /// What differs between this run and the one of the record, in words for whoever has to decide what to do about it.
@@ -134,7 +139,8 @@ impl Run<'_> {
     /// The cases that one of the two runs has and the other has not, or that have other files, or of which one did not load.
     fn other_cases(&self, record: &RecordedRun) -> Option<String> {
         let read = |name: &String| self.bench.read_case(name, self.input_root).ok().map(|case| case.read.case_digest);
-        let now: BTreeMap<_, _> = self.description.names().into_iter().map(|name| (name.clone(), read(&name))).collect();
+        let now: BTreeMap<_, _> =
+            self.description.names().into_iter().map(|name| (name.clone(), read(&name))).collect();
         let then = cases_of(record);
         let is_other = |name: &&String| now.get(*name) != then.get(*name);
         let mut others: Vec<_> = then.keys().chain(now.keys()).filter(is_other).collect();
@@ -183,9 +189,8 @@ fn read_capped(store: &VerifiedStore, link: &Link) -> Result<RecordedRun, Contin
 
 /// Fails if a record continues this one already.
 fn require_first(store: &VerifiedStore, link: &Link) -> Result<(), ContinueError> {
-    let is_later = |later: &&Link| {
-        later.position.task_class == link.position.task_class && later.position.seq > link.position.seq
-    };
+    let is_later =
+        |later: &&Link| later.position.task_class == link.position.task_class && later.position.seq > link.position.seq;
     for later in store.verification().links.values().filter(is_later) {
         let record = store.writer().reader().verified_record(later);
         let record = record.ok_or_else(|| ContinueError::Changed { file: file(later) })?;

@@ -221,7 +221,8 @@ impl Run<'_> {
             return self.write_answer_set(&answers, store_path, header, emit).map(Ended::AnswerSet);
         }
         let (started_marker, warnings) = (&|| Ok(header.started_marker), live_run.warnings());
-        let live = LiveFacts { started_marker, lost_usd, shards_elsewhere: live_run.shards_elsewhere(), warnings };
+        let (shards_elsewhere, continued_suts) = (live_run.shards_elsewhere(), live_run.continued_suts());
+        let live = LiveFacts { started_marker, lost_usd, shards_elsewhere, continued_suts, warnings };
         let committed = self.commit(&answers, store, Some(&live), emit)?;
         Ok(Ended::Committed(Box::new(committed)))
     }
