@@ -11,6 +11,7 @@ use eval_evidence::anchor::RecordSignature;
 use eval_evidence::chain::Link;
 use eval_evidence::record::{Mode, RecordedRun};
 use eval_model::advice::Exit;
+use eval_model::confinement::Confinement;
 use eval_model::ids::TaskClassName;
 use eval_model::outcome::OutcomeClass;
 use eval_model::text::Words;
@@ -75,6 +76,16 @@ pub(super) fn signed_by(signature: &RecordSignature) -> String {
     }
 }
 
+/// How the agents of a live run were confined, in a word.
+fn confined(record: &RecordedRun) -> &'static str {
+    match &record.confinement {
+        None => "",
+        Some(Confinement::None) => "  not confined",
+        Some(Confinement::Caged(cage)) if cage.weaknesses().is_empty() => "  caged",
+        Some(Confinement::Caged(_)) => "  caged, weaker",
+    }
+}
+
 /// One run in one line.
 pub(super) fn summary(link: &Link, record: &RecordedRun) -> String {
     let report = &record.report;
@@ -92,6 +103,7 @@ pub(super) fn summary(link: &Link, record: &RecordedRun) -> String {
         report.lower_bound_95,
         report.total_cost_usd,
     );
+    line += confined(record);
     for class in [OutcomeClass::SutFault, OutcomeClass::RubricFault, OutcomeClass::HarnessFault, OutcomeClass::Skipped]
     {
         let count = report.outcomes.get(&class).copied().unwrap_or(0);

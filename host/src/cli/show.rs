@@ -64,7 +64,12 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 
 fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
     let suts = record.suts.iter().map(|sut| format!("{} {}", Words(&sut.name), Words(&sut.version)));
-    vec![
+    let live = [
+        ("confinement", record.confinement.as_ref().map(ToString::to_string)),
+        ("cost cap", record.max_cost_usd.map(|cap| format!("${cap:.2}"))),
+        ("continues", record.continues.map(|hash| hash.to_string())),
+    ];
+    let mut facts = vec![
         ("run id", record.run_id.to_string()),
         ("hash", link.hash.to_string()),
         ("prev hash", link.position.prev_hash.to_string()),
@@ -74,7 +79,9 @@ fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
         ("eval-host", Words(&record.harness_version).to_string()),
         ("wasmtime", Words(&record.wasmtime_version).to_string()),
         ("bench commit", bench_commit(record)),
-    ]
+    ];
+    facts.extend(live.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    facts
 }
 
 fn bench_commit(record: &RecordedRun) -> String {
