@@ -107,11 +107,15 @@ mod tests {
         for bad in [-0.1, f64::NAN, f64::INFINITY] {
             assert_eq!(Usd::from_dollars(bad), None);
         }
-        assert_eq!(Usd::nearest(0.7 + 0.1 - 0.7), usd(0.1), "a difference has an error that no bill has");
-        assert_eq!([-0.1, f64::NAN].map(Usd::nearest), [Usd::ZERO; 2]);
         assert_eq!(
             [usd(5.0), usd(0.3), usd(0.125), usd(1e-9)].map(|amount| amount.to_string()),
             ["$5.00", "$0.30", "$0.125", "$0.000000001"]
         );
+    }
+
+    #[test]
+    fn what_is_left_of_a_sum_is_a_whole_amount_again() {
+        assert_eq!(Usd::nearest(0.7 + 0.1 - 0.7), usd(0.1), "a difference has an error that no bill has");
+        assert_eq!([-0.1, f64::NAN].map(Usd::nearest), [Usd::ZERO; 2]);
     }
 }

@@ -457,7 +457,13 @@ fn what_a_cap_left_out_is_answered_later_and_nothing_is_asked_twice() {
     assert_eq!(whole["continues"], whole["prev_hash"], "it names the record before it");
     assert_eq!(whole["report"]["cases"][0], first["report"]["cases"][0]);
     assert_eq!(whole["budget_usd_set"]["001-greets"], json!(0.25), "as it was told then");
-    assert_ne!(whole["started_marker"], first["started_marker"], "it is announced like every live run");
+}
+
+#[test]
+fn a_continuation_is_announced_like_every_live_run_and_its_store_holds() {
+    let desk = Desk::new();
+    let markers = [(0.25, None), (5.0, Some("1"))].map(|(cap, continues)| recorded(&desk, ANSWER, cap, continues));
+    assert_ne!(markers[0]["started_marker"], markers[1]["started_marker"]);
     let store = desk.store();
     assert_eq!((store.verification().findings.len(), store.verification().unfinished.len()), (0, 0));
 }

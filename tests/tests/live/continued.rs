@@ -50,30 +50,41 @@ fn starts(desk: &Desk, cases: usize) -> Vec<usize> {
 fn a_capped_run_is_continued_to_one_complete_record_and_every_agent_is_started_once() {
     let desk = desk();
     let first = capped(&desk);
-    let continued = format!("--continue {} --max-cost-usd=1.80`", path(&first));
-    let told = first.stderr.lines().find(|line| line.contains("3 cases skipped at the cost cap")).expect("it is told");
-    assert!(told.ends_with(&continued) && told.contains(" --live ") && !told.contains("--limit"), "{told}");
-
-    let whole = desk.continued(&path(&first), ["--max-cost-usd=1.80", "-j2", "--record=cassettes"]);
-    let whole = whole.run().expect_code(5);
+    let whole = desk.continued(&path(&first), ["--max-cost-usd=1.80", "-j2"]).run().expect_code(5);
     assert_eq!(starts(&desk, 6), [1; 6]);
     assert_eq!((whole.lines("case").len(), cents(&whole)), (6, Some(180.0)));
-    assert!(!whole.stderr.contains("skipped at the cost cap"), "{}", whole.stderr);
     let (first, whole) = (record(&first, &desk), record(&whole, &desk));
     assert_eq!((&whole["continues"], &whole["report"]["aborted"]), (&whole["prev_hash"], &false.into()));
     assert_eq!((&whole["max_cost_usd"], &whole["report"]["selection"]["selected"]), (&1.8.into(), &6.into()));
-    for index in 0..3 {
-        assert_eq!(whole["report"]["cases"][index], first["report"]["cases"][index]);
-    }
+    let three_cases = |record: &Value| record["report"]["cases"].as_array().expect("cases")[..3].to_vec();
+    assert_eq!(three_cases(&whole), three_cases(&first));
     let verified = desk.eval(["verify", "--replay"]).run().expect_code(0);
     assert_eq!(verified.line("verification")["state"], "OK");
+}
 
+#[test]
+fn the_command_that_answers_the_rest_is_printed_and_only_if_there_is_a_rest() {
+    let desk = desk();
+    let first = capped(&desk);
+    let continued = format!("--continue {} --max-cost-usd=1.80`", path(&first));
+    let told = first.stderr.lines().find(|line| line.contains("3 cases skipped at the cost cap")).expect("it is told");
+    assert!(told.ends_with(&continued) && told.contains(" --live ") && !told.contains("--limit"), "{told}");
+    let whole = desk.continued(&path(&first), ["--max-cost-usd=1.80"]).run().expect_code(5);
+    assert!(!whole.stderr.contains("skipped at the cost cap"), "{}", whole.stderr);
+}
+
+#[test]
+fn answers_that_are_taken_over_are_recorded_as_those_of_the_run_that_is_complete() {
+    let desk = desk();
+    let first = capped(&desk);
+    let whole = desk.continued(&path(&first), ["--record=cassettes"]).run().expect_code(5);
+    let whole = record(&whole, &desk);
     let cassettes = desk.path().join("cassettes");
     assert_eq!(fs::read_dir(&cassettes).expect("a folder").count(), 6, "those that were taken over too");
     for case in desk.cases(6) {
         let cassette = fs::read(cassettes.join(format!("{case}.json"))).expect("a cassette");
         let cassette: Value = serde_json::from_slice(&cassette).expect("JSON");
-        assert_eq!(cassette["provenance"]["started_marker"], whole["started_marker"], "of the run that is complete");
+        assert_eq!(cassette["provenance"]["started_marker"], whole["started_marker"]);
     }
     let replayed = desk.eval(["run", "--task-class=fixture", "--limit=6", "--cassettes=cassettes"]);
     assert_eq!(replayed.run().expect_code(5).line("aggregate")["run_id"], whole["run_id"]);
@@ -150,36 +161,41 @@ fn a_continuation_that_is_stopped_in_its_middle_is_resumed() {
     let _ = desk.eval(["verify", "--replay"]).run().expect_code(0);
 }
 
+#[track_caller]
+fn refused(desk: &Desk, record: &str, args: [&str; 1], expected: &str) {
+    let refused = desk.continued(record, args).run().expect_code(2);
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+}
+
 #[test]
 fn what_cannot_be_continued_says_why_and_costs_nothing() {
     let desk = desk();
-    let first = capped(&desk);
+    let _ = capped(&desk);
     for flag in ["--cases=*", "--limit=2", "--failing-from=1", "--shard=1/2", "--dry-run"] {
-        let refused = desk.continued(&path(&first), [flag]).run().expect_code(2);
-        assert!(refused.stderr.contains("cannot be used with"), "{}", refused.stderr);
+        refused(&desk, "1", [flag], "cannot be used with");
     }
     let _ = desk.eval(["run", "--task-class=fixture", "--continue=1"]).run().expect_code(2);
-    let spent = desk.continued("1", ["--max-cost-usd=1.00"]).run().expect_code(2);
-    assert!(spent.stderr.contains("$0.90 of the cap of $1.00 is spent already"), "{}", spent.stderr);
-    assert!(spent.stderr.contains(" --continue 1 --max-cost-usd=1.80`"), "{}", spent.stderr);
-    let other = desk.continued("1", ["--sut=true"]).run().expect_code(2);
-    assert!(other.stderr.contains("cannot be continued by this run: another command"), "{}", other.stderr);
-    let nothing = desk.continued("nowhere/else.json", []).run().expect_code(2);
-    assert!(nothing.stderr.contains("the store has no record `nowhere/else.json`"), "{}", nothing.stderr);
+    refused(&desk, "1", ["--max-cost-usd=1.00"], "$0.90 of the cap of $1.00 is spent already");
+    refused(&desk, "1", ["--max-cost-usd=1.00"], " --continue 1 --max-cost-usd=1.80`");
+    refused(&desk, "1", ["--sut=true"], "cannot be continued by this run: another command");
+    refused(&desk, "nowhere/else.json", ["-j1"], "the store has no record `nowhere/else.json`");
     let _ = desk.eval(["keygen", "--name=mine", "--key=secret"]).run().expect_code(0);
-    let signed = desk.continued("1", ["--key=secret"]).run().expect_code(2);
-    assert!(signed.stderr.contains("continue without --key"), "{}", signed.stderr);
+    refused(&desk, "1", ["--key=secret"], "continue without --key");
+    assert_eq!((desk.lines("paid").len(), desk.records().len()), (3, 1));
+}
+
+#[test]
+fn a_run_is_continued_on_the_bench_that_it_was_begun_on_and_not_beyond_its_end() {
+    let desk = desk();
+    let _ = capped(&desk);
     let name = &desk.cases(1)[0];
     let input = desk.path().join("bench/fixture/cases").join(name).join("input/new.txt");
     fs::write(&input, "new").expect("another input");
-    let changed = desk.continued("1", []).run().expect_code(2);
-    let difference = format!("cases that are not as they were: `{name}`");
-    assert!(changed.stderr.contains(&difference), "{}", changed.stderr);
-    assert_eq!((desk.lines("paid").len(), desk.records().len()), (3, 1));
+    refused(&desk, "1", ["-j1"], &format!("cases that are not as they were: `{name}`"));
     fs::remove_file(input).expect("as it was");
     let _ = desk.continued("1", []).run().expect_code(5);
-    let whole = desk.continued("2", []).run().expect_code(2);
-    assert!(whole.stderr.contains("nothing was skipped"), "{}", whole.stderr);
+    refused(&desk, "2", ["-j1"], "nothing was skipped");
+    assert_eq!((desk.lines("paid").len(), desk.records().len()), (6, 2));
 }
 
 #[test]
