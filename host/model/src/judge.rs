@@ -96,3 +96,30 @@ pub fn streams_object(streams: &[(&str, &CapturedStream)]) -> Option<Vec<u8>> {
     }
     Some(log)
 }
+
+/// The stream that an object of [`streams_object`] holds, if it holds this one alone.
+pub fn stream_of_object(name: &str, object: &[u8]) -> Option<CapturedStream> {
+    let end = object.iter().position(|byte| *byte == b'\n')?;
+    let (header, rest) = (str::from_utf8(&object[..end]).ok()?, &object[end + 1..]);
+    let counts = header.strip_prefix(name)?.strip_prefix(": ")?;
+    let (_, dropped) = counts.strip_suffix(" cut off")?.split_once(" bytes kept, ")?;
+    let stream = CapturedStream { kept: rest.strip_suffix(b"\n")?.to_vec(), dropped_bytes: dropped.parse().ok()? };
+    // The header counts the bytes, so what does not survive being written again is another object.
+    (streams_object(&[(name, &stream)])? == object).then_some(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_comes_back_from_its_object_byte_for_byte() {
+        let stream = CapturedStream { kept: b"\xff\n\0log".to_vec(), dropped_bytes: 7 };
+        let object = streams_object(&[("stderr", &stream)]).expect("an object");
+        assert_eq!(stream_of_object("stderr", &object), Some(stream.clone()));
+        assert_eq!(stream_of_object("stdout", &object), None);
+        assert_eq!(stream_of_object("stderr", &object[..object.len() - 1]), None);
+        let two = streams_object(&[("stderr", &stream), ("stdout", &stream)]).expect("an object");
+        assert_eq!(stream_of_object("stderr", &two), None);
+    }
+}

@@ -48,6 +48,12 @@ impl Usd {
         Some(Self(nanos as u64))
     }
 
+    /// The amount that is nearest to a difference of sums, which has an error that no bill has. Less than nothing is nothing.
+    pub fn nearest(dollars: f64) -> Self {
+        let nanos = (dollars * NANO).round();
+        Self::from_dollars(nanos.max(0.0) / NANO).unwrap_or(Self::ZERO)
+    }
+
     pub fn dollars(self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "amounts beyond 2^53 nano-dollars, nine million, are not exact")]
         let nanos = self.0 as f64;
@@ -105,5 +111,11 @@ mod tests {
             [usd(5.0), usd(0.3), usd(0.125), usd(1e-9)].map(|amount| amount.to_string()),
             ["$5.00", "$0.30", "$0.125", "$0.000000001"]
         );
+    }
+
+    #[test]
+    fn what_is_left_of_a_sum_is_a_whole_amount_again() {
+        assert_eq!(Usd::nearest(0.7 + 0.1 - 0.7), usd(0.1), "a difference has an error that no bill has");
+        assert_eq!([-0.1, f64::NAN].map(Usd::nearest), [Usd::ZERO; 2]);
     }
 }

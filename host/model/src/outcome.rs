@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::RubricFault;
 use crate::json;
-use crate::text::Words;
+use crate::text::{Words, settled};
 
 /// How a case ended, so that a fault is never mistaken for a bad answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -227,6 +227,28 @@ impl TryFrom<StatedNoOutput> for NoOutput {
 }
 
 impl NoOutput {
+    /// A system under test that broke its protocol, in words that a record keeps whole: whoever takes the answer from the record
+    /// has the fault that it was.
+    pub fn harness(kind: HarnessErrorKind, message: &str) -> Self {
+        Self::Harness { kind, message: settled(message) }
+    }
+
+    /// The reason that a failure mode of a record states. `None` if it is none, or if the record does not have all of it.
+    pub fn of_mode(text: &str) -> Option<Self> {
+        let kind = |name: &str| serde_json::from_value(name.into()).ok();
+        let reason = match (HostMode::of(text)?, text.splitn(3, ": ").collect::<Vec<_>>().as_slice()) {
+            (HostMode::HarnessError, [_, name, message]) => {
+                Self::Harness { kind: kind(name)?, message: (*message).to_owned() }
+            }
+            (HostMode::Timeout, _) => Self::SutTimeout,
+            (HostMode::SkippedCostCap, _) => Self::SkippedCostCap,
+            (HostMode::CassetteMissing, _) => Self::CassetteMissing,
+            (HostMode::CassetteStale, _) => Self::CassetteStale,
+            _ => return None,
+        };
+        Some(reason).filter(|reason| reason.to_string() == text)
+    }
+
     pub const fn mode(&self) -> HostMode {
         match self {
             Self::SutTimeout => HostMode::Timeout,
@@ -334,6 +356,23 @@ mod tests {
         ] {
             let error = json::parse::<NoOutput>(text).expect_err(text).to_string();
             assert!(error.starts_with(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_a_record_says_of_a_missing_output_gives_the_reason_back() {
+        for message in ["", "exit status 3", "not an object: expected `{`\nat \u{1b}[31m", &"x".repeat(9000)] {
+            let reason = NoOutput::harness(HarnessErrorKind::MalformedResponse, message);
+            assert_eq!(NoOutput::of_mode(&reason.to_string()), Some(reason));
+        }
+        for reason in
+            [NoOutput::SutTimeout, NoOutput::SkippedCostCap, NoOutput::CassetteMissing, NoOutput::CassetteStale]
+        {
+            assert_eq!(NoOutput::of_mode(&reason.to_string()), Some(reason));
+        }
+        let cut = NoOutput::Harness { kind: HarnessErrorKind::Signal, message: "x".repeat(9000) };
+        for other in [cut.to_string().as_str(), "rubric_trap: exit", "timeout: late", "harness_error: weather: fine"] {
+            assert_eq!(NoOutput::of_mode(other), None, "{other}");
         }
     }
 }

@@ -31,6 +31,24 @@ impl fmt::Display for Message<'_> {
     }
 }
 
+/// Somebody else's words in a form that [`Words`] leaves as it is: escaped, and cut so that they fit together with the note about
+/// what was cut off. Whoever reads them in a record has all that there is of them.
+pub fn settled(text: &str) -> String {
+    // Room for the longest note.
+    const MOST_BEFORE_THE_NOTE: usize = MOST_WORDS - 40;
+    let escape = |character: char| {
+        let (as_it_is, escaped) =
+            if is_harmless(character) { (Some(character), None) } else { (None, Some(character.escape_default())) };
+        as_it_is.into_iter().chain(escaped.into_iter().flatten())
+    };
+    let words: Vec<char> = text.chars().flat_map(escape).collect();
+    if words.len() <= MOST_WORDS {
+        return words.into_iter().collect();
+    }
+    let (kept, rest) = words.split_at(MOST_BEFORE_THE_NOTE);
+    format!("{}… ({} more characters)", kept.iter().collect::<String>(), rest.len())
+}
+
 fn write_harmless(f: &mut fmt::Formatter<'_>, text: &str, most: usize) -> fmt::Result {
     let mut characters = text.chars();
     for character in characters.by_ref().take(most) {
@@ -91,5 +109,15 @@ mod tests {
         assert_eq!(last_lines(b"\tat main\x1b[2K \xff \xe2\x80\xae"), ["    at main\\u{1b}[2K \u{fffd} \\u{202e}"]);
         let long = last_lines("ä".repeat(1000).as_bytes());
         assert_eq!(long, [format!("{}… (840 more characters)", "ä".repeat(160))]);
+    }
+
+    #[test]
+    fn settled_words_come_out_of_every_record_as_they_went_in() {
+        for text in ["", "exit status 3", "\u{1b}[31m\n", &"x".repeat(240), &"x".repeat(241), &"\u{1b}".repeat(200)] {
+            let settled = settled(text);
+            assert_eq!(Words(&settled).to_string(), settled);
+        }
+        assert_eq!(settled("\u{1b}[31m"), "\\u{1b}[31m");
+        assert_eq!(settled(&"x".repeat(1000)), format!("{}… (800 more characters)", "x".repeat(200)));
     }
 }

@@ -7,7 +7,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -104,18 +104,52 @@ pub(super) fn resume_command() -> String {
 
 /// The same under another cap.
 pub(super) fn resume_command_under(cap: Usd) -> String {
-    const FLAG: &str = "--max-cost-usd";
-    let mut words: Vec<String> = Vec::new();
-    let mut given = env::args();
-    while let Some(word) = given.next() {
-        if word == FLAG {
-            given.next();
-        } else if !word.starts_with("--max-cost-usd=") && word != "--resume" {
-            words.push(quoted(&word));
+    let words: Vec<_> = env::args().collect();
+    for_a_shell(&resuming(&words, cap))
+}
+
+/// The command line of this process as one that continues a record under this cap, for a shell.
+pub(super) fn continue_command(record: &Path, cap: Usd) -> String {
+    let words: Vec<_> = env::args().collect();
+    for_a_shell(&continuing(&words, &record.to_string_lossy(), cap))
+}
+
+const CAP: &str = "--max-cost-usd";
+
+/// The words of a command line as one that resumes its run under another cap.
+fn resuming(words: &[String], cap: Usd) -> Vec<String> {
+    without(words, &[CAP]).into_iter().chain(["--resume".to_owned(), cap_flag(cap)]).collect()
+}
+
+/// The words of a command line with another record to continue and another cap. The selection is the record's.
+fn continuing(words: &[String], record: &str, cap: Usd) -> Vec<String> {
+    let kept = without(words, &["--cases", "--failing-from", "--limit", "--continue", CAP]);
+    kept.into_iter().chain(["--continue".to_owned(), record.to_owned(), cap_flag(cap)]).collect()
+}
+
+/// The words of a command line without `--resume`, and without these flags and their values.
+fn without(words: &[String], flags: &[&str]) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let (flag, value) = word.split_once('=').map_or((word.as_str(), None), |(flag, value)| (flag, Some(value)));
+        match (flags.contains(&flag), value) {
+            (true, Some(_)) => {}
+            (true, None) => drop(rest.next()),
+            (false, _) if word == "--resume" => {}
+            (false, _) => kept.push(word.clone()),
         }
     }
-    words.extend(["--resume".to_owned(), format!("{FLAG}={}", cap.to_string().trim_start_matches('$'))]);
-    words.join(" ")
+    kept
+}
+
+/// A shell would take `$5` for a variable.
+fn cap_flag(cap: Usd) -> String {
+    format!("{CAP}={}", cap.to_string().trim_start_matches('$'))
+}
+
+fn for_a_shell(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Who runs this: the owner of a store must be the same.
@@ -196,6 +230,28 @@ pub(super) fn toolchain() -> Option<Toolchain> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_line_is_continued_without_what_the_record_says_itself() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let cap = Usd::from_dollars(7.5).expect("an amount");
+        let line = "eval-host run --live --limit 3 --cases=00* --resume --sut x --max-cost-usd 5 --continue=1 -j 2";
+        assert_eq!(
+            continuing(&words(line), "runs/b.json", cap),
+            words("eval-host run --live --sut x -j 2 --continue runs/b.json --max-cost-usd=7.50")
+        );
+    }
+
+    #[test]
+    fn a_command_line_is_resumed_under_another_cap_and_else_as_it_was() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let cap = Usd::from_dollars(7.5).expect("an amount");
+        for given in ["--max-cost-usd 5 --resume", "--max-cost-usd=5", "--resume --max-cost-usd 5"] {
+            let line = format!("eval-host run --live {given} --limit 3 --continue 1 --sut x");
+            let expected = "eval-host run --live --limit 3 --continue 1 --sut x --resume --max-cost-usd=7.50";
+            assert_eq!(resuming(&words(&line), cap), words(expected));
+        }
+    }
 
     #[test]
     fn a_clock_that_is_set_to_anything_gives_a_moment_or_an_error_and_never_a_panic() {

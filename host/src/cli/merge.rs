@@ -1,5 +1,6 @@
 //! `eval-host merge`: puts the answer sets of all shards of a run together, scores them again and chains one record.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -76,7 +77,13 @@ pub(super) fn merge(args: MergeArgs) -> Result<Exit, Failure> {
     let announce = || store.announce(task_class, now, cases, Announced::Merged(&shards));
     let warnings = merged.warnings_in(store.id());
     let shards_elsewhere = merged.shards_elsewhere(store.id());
-    let live = LiveFacts { started_marker: &announce, lost_usd: merged.lost_usd, shards_elsewhere, warnings };
+    let live = LiveFacts {
+        started_marker: &announce,
+        lost_usd: merged.lost_usd,
+        shards_elsewhere,
+        continued_suts: BTreeSet::new(),
+        warnings,
+    };
     let live = run.description.live.is_some().then_some(&live);
     let committed = run.commit(&AnswerSource::Stored(&merged.answers), &store, live, &mut reporters.emit())?;
     reporters.committed(task_class, &committed, &store)

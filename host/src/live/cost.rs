@@ -301,6 +301,18 @@ mod tests {
     }
 
     #[test]
+    fn what_was_lost_leaves_the_price_of_a_case_as_it_was() {
+        let mut budget = Budget::new(usd(1.0), None, 10);
+        budget.already_spent(usd(0.1));
+        budget.lost(usd(0.8));
+        assert_eq!(budget.lacking(), None);
+        assert_eq!(go(&mut budget, 0).amount, usd(0.1));
+        let mut budget = Budget::new(usd(1.0), Some(usd(0.3)), 10);
+        budget.lost(usd(0.8));
+        assert_eq!(budget.lacking(), Some(Lacking::Limit(usd(0.3))), "a case may cost more than is left");
+    }
+
+    #[test]
     fn a_cheap_first_case_leaves_the_others_their_even_shares() {
         let mut budget = Budget::new(usd(1.0), None, 5);
         let first = go(&mut budget, 0);

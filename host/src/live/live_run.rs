@@ -4,7 +4,7 @@
 //! kill: reserve → make a workspace → write down → start → write down who runs → tell the agent → charge → write the answer down. Nothing here
 //! scores.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,18 +15,20 @@ use crate::live::agent::{
     Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, boot_id, end_group_with_living_leader,
     end_marked, remove_leftovers,
 };
+use crate::live::continued::Continued;
 use crate::live::cost::{Budget, Permission, Reservation, Settled};
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Journal, JournalContents, JournalError, ON_TRUST};
 use crate::live::run_lock::{RunLock, RunLockError, Spending};
 use eval_evidence::cassette::{Recording, SutName};
 use eval_evidence::chain::StoreId;
+use eval_evidence::record::Sut;
 use eval_model::advice::{Advice, Exit};
 use eval_model::case::ReadCase;
 use eval_model::contract::Meter;
 use eval_model::ids::{CaseId, Digest};
 use eval_model::money::Usd;
-use eval_model::outcome::NoOutput;
+use eval_model::outcome::{NoOutput, OutcomeClass};
 use eval_model::utc::UtcMillis;
 
 /// How often a case that waits for money looks whether the run was interrupted.
@@ -39,6 +41,13 @@ pub(crate) enum LiveRunError {
     Interrupted,
     #[error("the files of case `{case_id}` changed since an agent was started for it")]
     BenchChanged { case_id: CaseId },
+    /// The clock of the sandbox may stop a rubric once and not again. No verification would accept the record.
+    #[error(
+        "the answer to case `{case_id}` was {} in the record that is continued, and is {} here",
+        then.as_str(),
+        now.as_str()
+    )]
+    OtherOutcome { case_id: CaseId, then: OutcomeClass, now: OutcomeClass },
     #[error("eval-host cannot start an agent")]
     Prepare(#[source] PrepareError),
     #[error("the journal cannot be written, and nothing is spent that is not in it")]
@@ -54,6 +63,7 @@ impl Advice for LiveRunError {
         match self {
             Self::Interrupted => Exit::Interrupted,
             Self::BenchChanged { .. } => Exit::UsageOrCap,
+            Self::OtherOutcome { .. } => Exit::HarnessError,
             Self::Prepare(_) | Self::Journal(_) | Self::Ledger(_) | Self::Record(_) => Exit::HarnessError,
         }
     }
@@ -85,6 +95,8 @@ pub(crate) struct LiveParts<'a> {
     pub(crate) journal: Journal,
     /// What an interrupted run of the same terms left behind.
     pub(crate) earlier: Option<JournalContents>,
+    /// The capped run that this one continues.
+    pub(crate) continued: Option<Continued>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) clock: &'a (dyn Fn() -> UtcMillis + Sync),
@@ -127,19 +139,41 @@ impl<'a> LiveRun<'a> {
 
     /// Answers the case with this place in the order of the run.
     pub(crate) fn answer(&self, place: usize, case: &ReadCase) -> Result<ObtainedAnswer, LiveRunError> {
-        let case_id = &case.case.case_id;
-        let earlier = self.parts.earlier.as_ref();
-        let was_other = |digest: &Digest| *digest != case.case_digest;
-        let answered = match earlier.and_then(|earlier| earlier.finished.get(case_id)) {
-            _ if earlier.and_then(|earlier| earlier.case_digests.get(case_id)).is_some_and(was_other) => {
-                Err(LiveRunError::BenchChanged { case_id: case_id.clone() })
-            }
-            Some(stored) => Ok(stored.clone().into_obtained()),
-            None => self.ask_agent(place, case),
+        let answered = match self.answered_earlier(case) {
+            Ok(Some(obtained)) => Ok(obtained),
+            Ok(None) => self.ask_agent(place, case),
+            Err(error) => Err(error),
         };
         let recorded = answered.and_then(|obtained| self.record(case, &obtained.answer).map(|()| obtained));
         // What a failed case had reserved is never given back, so nobody may wait for it.
         recorded.inspect_err(|_| self.broken.store(true, Ordering::SeqCst))
+    }
+
+    /// What was paid for already: by an earlier process of this run, or by the run that it continues.
+    fn answered_earlier(&self, case: &ReadCase) -> Result<Option<ObtainedAnswer>, LiveRunError> {
+        let case_id = &case.case.case_id;
+        let (journal, continued) = (self.parts.earlier.as_ref(), self.parts.continued.as_ref());
+        let digests = [
+            journal.and_then(|journal| journal.case_digests.get(case_id)),
+            continued.and_then(|continued| continued.case_digest(case_id)),
+        ];
+        if digests.into_iter().flatten().any(|digest| *digest != case.case_digest) {
+            return Err(LiveRunError::BenchChanged { case_id: case_id.clone() });
+        }
+        let finished = journal.and_then(|journal| journal.finished.get(case_id));
+        let journalled = finished.map(|stored| stored.clone().into_obtained());
+        Ok(journalled.or_else(|| continued.and_then(|continued| continued.answer(case_id)).cloned()))
+    }
+
+    /// Fails unless a case ended as it did in the record that this run continues.
+    pub(crate) fn check_outcome(&self, case_id: &CaseId, now: OutcomeClass) -> Result<(), LiveRunError> {
+        match self.parts.continued.as_ref().and_then(|continued| continued.outcome(case_id)) {
+            Some(then) if then != now => {
+                self.broken.store(true, Ordering::SeqCst);
+                Err(LiveRunError::OtherOutcome { case_id: case_id.clone(), then, now })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn ask_agent(&self, place: usize, case: &ReadCase) -> Result<ObtainedAnswer, LiveRunError> {
@@ -272,14 +306,27 @@ impl<'a> LiveRun<'a> {
 
     /// What was charged for starts that came to nothing.
     pub(crate) fn lost(&self) -> Usd {
-        self.parts.earlier.as_ref().map_or(Usd::ZERO, JournalContents::lost_usd)
+        let before = self.parts.continued.as_ref().map_or(Usd::ZERO, Continued::lost);
+        before.saturating_add(self.parts.earlier.as_ref().map_or(Usd::ZERO, JournalContents::lost_usd))
     }
 
     /// What the record must say of the run.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let Some(earlier) = &self.parts.earlier else { return Vec::new() };
-        let on_trust = earlier.is_on_trust().then(|| ON_TRUST.to_owned());
-        on_trust.into_iter().chain(told_raised(earlier)).chain(told_lost(earlier)).collect()
+        let (earlier, continued) = (self.parts.earlier.as_ref(), self.parts.continued.as_ref());
+        let before = continued.map(Continued::warnings).unwrap_or_default();
+        let on_trust = earlier.is_some_and(JournalContents::is_on_trust).then(|| ON_TRUST.to_owned());
+        let told = earlier.into_iter().flat_map(|earlier| told_raised(earlier).into_iter().chain(told_lost(earlier)));
+        before.iter().cloned().chain(on_trust).chain(told).collect()
+    }
+
+    /// How many shards that its answers are from were announced in other stores.
+    pub(crate) fn shards_elsewhere(&self) -> u64 {
+        self.parts.continued.as_ref().map_or(0, Continued::shards_elsewhere)
+    }
+
+    /// Who answered in the run that it continues.
+    pub(crate) fn continued_suts(&self) -> BTreeSet<Sut> {
+        self.parts.continued.as_ref().map(|continued| continued.suts().clone()).unwrap_or_default()
     }
 
     /// Ends the run whose record is committed, or whose answer set is written: nothing is left to resume.

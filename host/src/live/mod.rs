@@ -1,6 +1,7 @@
 //! Live runs: agents, what they may spend, who else spends, what was paid for, and when to stop.
 
 pub(crate) mod agent;
+pub(crate) mod continued;
 pub(crate) mod cost;
 pub(crate) mod guard;
 pub(crate) mod interrupt;

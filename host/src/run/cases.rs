@@ -204,6 +204,9 @@ impl CaseWorker<'_> {
         let answer = is_part.then(|| StoredAnswer::new(&read.case.case_id, read.case_digest, &obtained));
         self.keep_case(read)?;
         let finished = self.judge(read, &obtained)?;
+        if let AnswerSource::Live(live_run) = self.answers {
+            live_run.check_outcome(&read.case.case_id, finished.result.outcome).map_err(RunError::Live)?;
+        }
         let output = obtained.answer.output.as_ref().ok();
         let evidence = CaseEvidence {
             case_digest: read.case_digest,

@@ -18,17 +18,19 @@ use eval_model::utc::UtcMillis;
 
 use super::answer_set::{Announcement, AnswerSetHeader, WrittenAnswerSet};
 use super::cases::{AnswerSource, Run};
+use super::continued::{ContinueError, nothing_left};
 use super::error::RunError;
 use super::event::{Event, emit_notes};
 use super::record::{Committed, LiveFacts};
 use crate::description::RunDescription;
 use crate::live::agent::{AgentCommand, Family, LiveSut, RunMark};
+use crate::live::continued::Continued;
 use crate::live::cost::{Budget, Lacking};
 use crate::live::guard::Guard;
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Header, JournalContents, JournalPlace};
 use crate::live::live_run::{LiveParts, LiveRun, LiveRunError, Recorder};
-use crate::live::resume::{BeginError, Found, Resume, RunStart, look};
+use crate::live::resume::{BeginError, Found, Resume, RunStart, StartedRun, look};
 use crate::live::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting};
 
 /// What a live run is given besides what every run has.
@@ -39,6 +41,8 @@ pub(crate) struct LiveRequest<'a> {
     /// The most that the run may cost.
     pub(crate) cap: Usd,
     pub(crate) resume: Resume,
+    /// The capped record whose skipped cases are to be answered: its path, its file's name or its number.
+    pub(crate) continues: Option<PathBuf>,
     pub(crate) patience: Patience,
     /// Where answers are recorded as cassettes.
     pub(crate) record: Option<PathBuf>,
@@ -69,6 +73,21 @@ pub(crate) enum LiveOutcome {
     },
 }
 
+/// What a run that has its turn comes to before its first case.
+enum Beginning<'a> {
+    Begun(Box<Begun<'a>>),
+    WasComplete { started_at: UtcMillis, record: Option<Box<RecordedRun>> },
+}
+
+/// A run that may ask its agents.
+struct Begun<'a> {
+    run: Run<'a>,
+    continued: Option<Continued>,
+    store: VerifiedStore,
+    started: StartedRun,
+    budget: Budget,
+}
+
 /// What the cases of a live run came to.
 enum Ended {
     Committed(Box<Committed>),
@@ -89,6 +108,8 @@ pub(crate) enum LiveError {
     Store(OpenVerifiedError),
     #[error(transparent)]
     Begin(#[from] BeginError),
+    #[error(transparent)]
+    Continue(#[from] ContinueError),
     #[error("other runs spent {others} of the cap of {cap} while this one waited, and {lacking}")]
     NothingLeft { others: Usd, cap: Usd, lacking: Lacking },
     #[error("the cap of {cap} is too low for a single case: {lacking}")]
@@ -141,6 +162,7 @@ impl Advice for LiveError {
             }
             Self::Store(error) => error.exit(),
             Self::Begin(error) => error.exit(),
+            Self::Continue(error) => error.exit(),
             Self::Run(error) => error.exit(),
             Self::Mark(_) | Self::Guard(_) | Self::NotPutAway(_) => Exit::HarnessError,
         }
@@ -155,13 +177,14 @@ impl Advice for LiveError {
             }
             Self::Store(error) => error.hint(),
             Self::Begin(error) => error.hint(),
+            Self::Continue(error) => error.hint(),
             Self::Run(error) => error.hint(),
             _ => None,
         }
     }
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// Takes the run's turn, begins it or goes on with it, and ends it. `open_store` opens the store once it is the run's
     /// turn.
     pub(crate) fn conduct(
@@ -177,27 +200,19 @@ impl Run<'_> {
         let guard = Guard::start(&request.program, &host).map_err(LiveError::Guard)?;
         request.record.as_deref().map(make_folder).transpose()?;
         let lock = acquire(&self.description, request, queue, emit)?;
-        let store = open_store().map_err(LiveError::Store)?;
-        emit_notes(&store, emit);
-        let place = self.hold_journal(store_path, &store, request)?;
-        let mut warn = |text: &str| emit(&Event::Warning(text));
-        let start = match look(&place, &store, &request.scratch, request.resume, &mut warn)? {
-            Found::Complete { started_at, record } if request.resume == Resume::Earlier => {
-                lock.release_unused().map_err(LiveError::Lock)?;
-                return Ok(LiveOutcome::WasComplete { started_at, record });
-            }
-            found => RunStart::new(found, request.resume, &self.description)?,
-        };
-        let budget = match self.budget(request, &lock, start.earlier()) {
-            Ok(budget) => budget,
-            Err(error) => {
-                lock.release_unused().map_err(LiveError::Lock)?;
-                return Err(error);
-            }
-        };
-        let started = start.begin(&self.description, place, &store, &mut warn)?;
-        let description = cap_at_the_end(&started.header.run, &self.description);
-        let run = Run { description, ..self };
+        let Begun { run, continued, store, started, budget } =
+            match self.begin(request, &lock, store_path, open_store, emit) {
+                Ok(Beginning::Begun(begun)) => *begun,
+                Ok(Beginning::WasComplete { started_at, record }) => {
+                    lock.release_unused().map_err(LiveError::Lock)?;
+                    return Ok(LiveOutcome::WasComplete { started_at, record });
+                }
+                Err(error) => {
+                    // Why a run does not begin matters more than that its lock could not be put away.
+                    let _ = lock.release_unused();
+                    return Err(error);
+                }
+            };
         let recorder = request.record.clone().map(|folder| Recorder {
             folder,
             sut: request.agent.name(),
@@ -209,6 +224,7 @@ impl Run<'_> {
             lock,
             journal: started.journal,
             earlier: started.earlier,
+            continued,
             recorder,
             interrupt: request.interrupt,
             clock: run.clock,
@@ -219,6 +235,35 @@ impl Run<'_> {
             Ended::Committed(committed) => Ok(LiveOutcome::Committed(Box::new((*committed, store)))),
             Ended::AnswerSet(written) => Ok(LiveOutcome::AnswerSet(written)),
         }
+    }
+
+    /// Begins the run, or goes on with an earlier one, once it is its turn. It spends nothing.
+    fn begin(
+        self,
+        request: &LiveRequest<'_>,
+        lock: &RunLock,
+        store_path: &Path,
+        open_store: impl FnOnce() -> Result<VerifiedStore, OpenVerifiedError>,
+        emit: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<Beginning<'a>, LiveError> {
+        let store = open_store().map_err(LiveError::Store)?;
+        emit_notes(&store, emit);
+        let place = self.hold_journal(store_path, &store, request)?;
+        let mut warn = |text: &str| emit(&Event::Warning(text));
+        let found = match look(&place, &store, &request.scratch, request.resume, &mut warn)? {
+            Found::Complete { started_at, record } if request.resume == Resume::Earlier => {
+                return Ok(Beginning::WasComplete { started_at, record });
+            }
+            found => found,
+        };
+        // Only now: what was found may be a continuation of the same record that is complete.
+        let (run, continued) = self.continuing(request.continues.as_deref(), &store)?;
+        let start = RunStart::new(found, request.resume, &run.description)?;
+        let budget = run.budget(request, lock, start.earlier(), continued.as_ref())?;
+        let started = start.begin(&run.description, place, &store, &mut warn)?;
+        let description = cap_at_the_end(&started.header.run, &run.description);
+        let run = Run { description, ..run };
+        Ok(Beginning::Begun(Box::new(Begun { run, continued, store, started, budget })))
     }
 
     fn execute(
@@ -238,7 +283,8 @@ impl Run<'_> {
             return self.write_answer_set(&answers, store_path, header, emit).map(Ended::AnswerSet);
         }
         let (started_marker, warnings) = (&|| Ok(header.started_marker), live_run.warnings());
-        let live = LiveFacts { started_marker, lost_usd, shards_elsewhere: 0, warnings };
+        let (shards_elsewhere, continued_suts) = (live_run.shards_elsewhere(), live_run.continued_suts());
+        let live = LiveFacts { started_marker, lost_usd, shards_elsewhere, continued_suts, warnings };
         let committed = self.commit(&answers, store, Some(&live), emit)?;
         Ok(Ended::Committed(Box::new(committed)))
     }
@@ -250,6 +296,7 @@ impl Run<'_> {
         request: &LiveRequest<'_>,
         lock: &RunLock,
         earlier: Option<&JournalContents>,
+        continued: Option<&Continued>,
     ) -> Result<Budget, LiveError> {
         let others = spent_by_others(lock, earlier);
         let left = request.cap.saturating_sub(others);
@@ -259,11 +306,17 @@ impl Run<'_> {
             earlier.paid().for_each(|paid| budget.already_spent(paid));
             budget.lost(earlier.lost_usd());
         }
-        match budget.lacking() {
-            Some(lacking) if !earlier.is_some_and(JournalContents::has_result) => {
-                Err(unaffordable(request.cap, others, lacking, earlier))
+        if let Some(continued) = continued {
+            continued.count_into(&mut budget);
+        }
+        match (budget.lacking(), continued) {
+            // What an interrupted continuation has paid for may be all that there is to pay for.
+            (Some(_), _) if earlier.is_some_and(JournalContents::has_result) => Ok(budget),
+            (Some(lacking), Some(continued)) if earlier.is_none() && others == Usd::ZERO => {
+                Err(nothing_left(request.cap, lacking, continued).into())
             }
-            _ => Ok(budget),
+            (Some(lacking), _) => Err(unaffordable(request.cap, others, lacking, earlier)),
+            (None, _) => Ok(budget),
         }
     }
 

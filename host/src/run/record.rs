@@ -2,7 +2,7 @@
 //!
 //! A run whose record is not committed has no result, so there is one function with one way to succeed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eval_evidence::cassette::SutName;
 use eval_evidence::chain::Position;
@@ -30,6 +30,8 @@ pub(crate) struct LiveFacts<'a> {
     pub(crate) lost_usd: f64,
     /// How many of the shards that it was put together from were announced in other stores.
     pub(crate) shards_elsewhere: u64,
+    /// Who answered in the run that it continues.
+    pub(crate) continued_suts: BTreeSet<Sut>,
     /// Of how the answers were come by.
     pub(crate) warnings: Vec<String>,
 }
@@ -74,7 +76,11 @@ impl Run<'_> {
         }
         let started_marker = live.map(|live| (live.started_marker)()).transpose().map_err(RunError::Announce)?;
         let announced = (started_marker, live.map_or(0, |live| live.shards_elsewhere));
-        let build = |position: &Position| self.record(position, &evidence, &report, announced, (self.clock)());
+        let build = |position: &Position| {
+            let mut record = self.record(position, &evidence, &report, announced, (self.clock)());
+            record.suts.extend(live.iter().flat_map(|live| live.continued_suts.clone()));
+            record
+        };
         let known = &store.verification().snapshot;
         let receipt =
             store.writer().append_signed(known, task_class, &incoming, self.signer, build).map_err(RunError::Append)?;

@@ -5,6 +5,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
@@ -21,6 +22,7 @@ use eval_model::utc::UtcMillis;
 
 use super::answer_set::{AnswerSet, AnswerSetHeader, MergedRun};
 use super::cases::{AnswerSource, CassetteSource, Run};
+use super::continued::ContinueError;
 use super::error::RunError;
 use super::event::Event;
 use super::live::{LiveError, LiveOutcome, LiveRequest, Patience};
@@ -58,6 +60,9 @@ impl RubricRunner for FakeRunner {
             None => Ok(claim(true, &[])),
             Some("harmful") => Ok(claim(false, &["harmful"])),
             Some("liar") => Ok(RawScore { score: 2.0, ..claim(true, &[]) }),
+            // As a clock does that stops a rubric once, and not again.
+            Some("once") if self.scored.load(Ordering::SeqCst) == 1 => Err(RubricFault::Timeout),
+            Some("once") => Ok(claim(true, &[])),
             Some("out of fuel") => Err(RubricFault::FuelExhausted),
             Some("no machine") => return Err(RunnerError::new("no memory")),
             Some(other) => panic!("{other}"),
@@ -297,6 +302,20 @@ fn an_edited_answer_set_cannot_be_chained_into_a_record_that_no_verification_acc
 
 /// A live run of the fixture by an agent that is a line of shell.
 fn live(desk: &Desk, line: &str, cap: f64, resume: Resume, interrupt: &Interrupt) -> Result<LiveOutcome, LiveError> {
+    live_continuing(desk, line, cap, (resume, None), interrupt)
+}
+
+/// A run takes every child of its process for an agent of its own when none of its own is running.
+static ONE_LIVE_RUN: Mutex<()> = Mutex::new(());
+
+/// The same, of what a record left out.
+fn live_continuing(
+    desk: &Desk,
+    line: &str,
+    cap: f64,
+    (resume, continues): (Resume, Option<&str>),
+    interrupt: &Interrupt,
+) -> Result<LiveOutcome, LiveError> {
     let flags = AgentFlags { command: Some(line.to_owned()), capture: None };
     let agent = AgentCommand::new(&Fixture::task_class(), None, &flags, desk.temp.path()).expect("an agent");
     let cap = Usd::from_dollars(cap).expect("an amount");
@@ -305,6 +324,7 @@ fn live(desk: &Desk, line: &str, cap: f64, resume: Resume, interrupt: &Interrupt
         environment: [("PATH".into(), "/usr/bin:/bin".into())].into(),
         cap,
         resume,
+        continues: continues.map(Into::into),
         patience: Patience::Fail,
         record: None,
         interrupt,
@@ -323,6 +343,7 @@ fn live(desk: &Desk, line: &str, cap: f64, resume: Resume, interrupt: &Interrupt
     let run = desk.run(desk.describe(None).answered_by(live), 1);
     let queue = RunLockQueue::join(&desk.fixture.path(".."), &Fixture::task_class()).expect("a place");
     let store = desk.path("store");
+    let _alone = ONE_LIVE_RUN.lock().unwrap_or_else(PoisonError::into_inner);
     run.conduct(&request, queue, &store, || Ok(open_store(&store)), &mut |_| {})
 }
 
@@ -428,4 +449,159 @@ fn a_run_that_has_nothing_to_record_keeps_its_journal() {
     assert_eq!((again.exit(), finished()), (Exit::HarnessError, 2), "what was paid for is still there");
     let agents = fs::read_to_string(&paid).expect("agents ran").lines().count();
     assert_eq!(agents, 2);
+}
+
+/// An agent that counts its starts, one line each, and answers or does something else.
+fn counting(desk: &Desk, then: &str) -> String {
+    format!("echo x >> {}; {then}", desk.path("paid").display())
+}
+
+fn starts(desk: &Desk) -> usize {
+    fs::read_to_string(desk.path("paid")).map_or(0, |text| text.lines().count())
+}
+
+/// Runs until the cap, or goes on with a record, and gives the record that came of it.
+fn recorded(desk: &Desk, line: &str, cap: f64, continues: Option<&str>) -> serde_json::Value {
+    let outcome = live_continuing(desk, line, cap, (Resume::Nothing, continues), &Interrupt::new());
+    record_of(outcome.expect("a record"))
+}
+
+fn refused(desk: &Desk, line: &str, cap: f64, continues: &str) -> LiveError {
+    let outcome = live_continuing(desk, line, cap, (Resume::Nothing, Some(continues)), &Interrupt::new());
+    outcome.err().expect("it is refused")
+}
+
+#[track_caller]
+fn says(error: &LiveError, expected: &str) {
+    assert_eq!((error.exit(), error.is_resumable()), (Exit::UsageOrCap, false), "{error}");
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+#[test]
+fn what_a_cap_left_out_is_answered_later_and_nothing_is_asked_twice() {
+    let desk = Desk::new();
+    let line = counting(&desk, ANSWER);
+    let first = recorded(&desk, &line, 0.25, None);
+    assert_eq!((&first["report"]["skipped"], &first["continues"], starts(&desk)), (&json!(2), &json!(null), 1));
+    let whole = recorded(&desk, &line, 5.0, Some("1"));
+    assert_eq!(starts(&desk), 3, "the first case is not asked again");
+    assert_eq!((&whole["report"]["aborted"], &whole["report"]["total_cost_usd"]), (&json!(false), &json!(0.75)));
+    assert_eq!(whole["continues"], whole["prev_hash"], "it names the record before it");
+    assert_eq!(whole["report"]["cases"][0], first["report"]["cases"][0]);
+    assert_eq!(whole["budget_usd_set"]["001-greets"], json!(0.25), "as it was told then");
+}
+
+#[test]
+fn a_continuation_is_announced_like_every_live_run_and_its_store_holds() {
+    let desk = Desk::new();
+    let markers = [(0.25, None), (5.0, Some("1"))].map(|(cap, continues)| recorded(&desk, ANSWER, cap, continues));
+    assert_ne!(markers[0]["started_marker"], markers[1]["started_marker"]);
+    let store = desk.store();
+    assert_eq!((store.verification().findings.len(), store.verification().unfinished.len()), (0, 0));
+}
+
+#[test]
+fn an_agents_fault_and_its_words_are_taken_over_as_they_are() {
+    let desk = Desk::new();
+    let then = format!(
+        r#"if [ $(wc -l < {0}) = 1 ]; then printf 'no\377\n' >&2; echo '["\u001b"'; else {ANSWER}; fi"#,
+        desk.path("paid").display()
+    );
+    let line = counting(&desk, &then);
+    let first = recorded(&desk, &line, 0.5, None);
+    let fault = &first["report"]["cases"][0];
+    assert_eq!((&fault["outcome"], &fault["cost_is_estimate"]), (&json!("sut_fault"), &json!(true)));
+    assert!(fault["agent_log_digest"].is_string(), "{fault}");
+    let whole = recorded(&desk, &line, 5.0, Some("1"));
+    assert_eq!((&whole["report"]["cases"][0], starts(&desk)), (fault, 3), "a fault is an answer");
+    assert_eq!(whole["report"]["total_cost_usd"], json!(1.0));
+    let warnings = whole["report"]["warnings"].as_array().expect("warnings");
+    assert_eq!(warnings.len(), 1, "what there was to warn of is said once: {warnings:?}");
+}
+
+#[test]
+fn a_continuation_that_is_capped_is_continued_itself() {
+    let desk = Desk::new();
+    let line = counting(&desk, ANSWER);
+    let _ = recorded(&desk, &line, 0.25, None);
+    let second = recorded(&desk, &line, 0.5, Some("1"));
+    assert_eq!((&second["report"]["skipped"], starts(&desk)), (&json!(1), 2));
+    let again = refused(&desk, &line, 5.0, "1");
+    says(&again, "is continued already, by record 2 (`");
+    assert!(again.hint().is_some_and(|hint| hint.contains("goes on from there")), "{again}");
+    let whole = recorded(&desk, &line, 5.0, Some("2"));
+    assert_eq!((&whole["report"]["aborted"], starts(&desk)), (&json!(false), 3));
+    assert_eq!((&whole["continues"], &whole["report"]["total_cost_usd"]), (&whole["prev_hash"], &json!(0.75)));
+    for capped in ["1", "2"] {
+        says(&refused(&desk, &line, 5.0, capped), "is continued already");
+    }
+    says(&refused(&desk, &line, 5.0, "3"), "nothing was skipped");
+    assert_eq!((starts(&desk), desk.records()), (3, 3));
+}
+
+#[test]
+fn a_cap_that_is_spent_already_says_what_would_be_enough() {
+    let desk = Desk::new();
+    let line = counting(&desk, ANSWER);
+    let _ = recorded(&desk, &line, 0.25, None);
+    for cap in [0.1, 0.25, 0.4] {
+        let error = refused(&desk, &line, cap, "1");
+        says(&error, "$0.25 of the cap of $");
+        let LiveError::Continue(ContinueError::NothingLeft { enough, .. }) = error else { panic!("{error}") };
+        assert_eq!(enough, Usd::from_dollars(0.75).expect("an amount"));
+    }
+    assert_eq!((starts(&desk), desk.records()), (1, 1));
+    assert_eq!(desk.store().verification().unfinished.len(), 0, "nothing was announced");
+    let whole = recorded(&desk, &line, 0.75, Some("1"));
+    assert_eq!(whole["report"]["aborted"], json!(false));
+}
+
+#[test]
+fn whatever_is_not_as_it_was_is_named() {
+    let desk = Desk::new();
+    let line = counting(&desk, ANSWER);
+    desk.replay(1, false).0.expect("a record of cassettes");
+    says(&refused(&desk, &line, 5.0, "1"), "is not of a live run");
+    says(&refused(&desk, &line, 5.0, "2"), "the store has no record `2` of `fixture`");
+    says(&refused(&desk, &line, 5.0, "20261117T093000.000Z-00000000.json"), "the store has no record");
+    let _ = recorded(&desk, &line, 0.25, None);
+    says(&refused(&desk, ANSWER, 5.0, "2"), "another command");
+    desk.fixture.write("cases/001-greets/input/new.txt", "new");
+    desk.fixture.remove("cases/003-either-way/expected");
+    says(
+        &refused(&desk, &line, 5.0, "2"),
+        "cannot be continued by this run: cases that are not as they were: `001-greets`, `003-either-way`",
+    );
+    assert_eq!((starts(&desk), desk.records()), (1, 2));
+}
+
+#[test]
+fn an_interrupted_continuation_is_resumed_and_only_as_what_it_is() {
+    let desk = Desk::new();
+    let line = counting(&desk, ANSWER);
+    let _ = recorded(&desk, &line, 0.25, None);
+    let interrupt = Interrupt::new();
+    interrupt.drain_or_stop();
+    let continuing = (Resume::Nothing, Some("1"));
+    let stopped = live_continuing(&desk, &line, 5.0, continuing, &interrupt).err().expect("interrupted");
+    assert_eq!((stopped.exit(), stopped.is_resumable(), starts(&desk)), (Exit::Interrupted, true, 1));
+    let resume = |continues| live_continuing(&desk, &line, 5.0, (Resume::Earlier, continues), &Interrupt::new());
+    says(&resume(None).err().expect("another run"), "another --continue");
+    let whole = record_of(resume(Some("1")).expect("a record"));
+    assert_eq!((&whole["continues"], starts(&desk)), (&whole["prev_hash"], 3));
+    assert_eq!(whole["report"]["total_cost_usd"], json!(0.75));
+}
+
+#[test]
+fn an_answer_that_ends_otherwise_than_in_the_record_is_not_chained() {
+    let desk = Desk::new();
+    let line = counting(&desk, r#"echo '{"output":{"say":"once"},"cost_usd":0.25}'"#);
+    let _ = recorded(&desk, &line, 0.25, None);
+    let outcome = live_continuing(&desk, &line, 5.0, (Resume::Nothing, Some("1")), &Interrupt::new());
+    let error = outcome.err().expect("no verification would accept it");
+    assert_eq!(
+        error.to_string(),
+        "the answer to case `001-greets` was rubric_fault in the record that is continued, and is scored here"
+    );
+    assert_eq!((error.exit(), desk.records(), starts(&desk)), (Exit::HarnessError, 1, 1));
 }

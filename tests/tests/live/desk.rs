@@ -53,10 +53,18 @@ impl Desk {
 
     /// A live run of the first `cases` cases.
     pub(crate) fn live<const N: usize>(&self, cases: usize, args: [&str; N]) -> Eval {
+        self.live_of(&[&format!("--limit={cases}")]).args(args)
+    }
+
+    /// A live run that continues a capped one.
+    pub(crate) fn continued<const N: usize>(&self, record: &str, args: [&str; N]) -> Eval {
+        self.live_of(&["--continue", record]).args(args)
+    }
+
+    fn live_of(&self, cases: &[&str]) -> Eval {
         let tmp = self.path().join("tmp");
         fs::create_dir_all(&tmp).expect("a folder for workspaces");
-        let limit = format!("--limit={cases}");
-        self.workbench.eval(["run", "--task-class", TASK_CLASS, "--live", &limit]).args(args).env("TMPDIR", tmp)
+        self.workbench.eval(["run", "--task-class", TASK_CLASS, "--live"]).args(cases).env("TMPDIR", tmp)
     }
 
     pub(crate) fn eval<const N: usize>(&self, args: [&str; N]) -> Eval {

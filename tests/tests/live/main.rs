@@ -2,6 +2,7 @@
 
 mod agents;
 mod cap;
+mod continued;
 mod desk;
 mod interruption;
 mod journal;

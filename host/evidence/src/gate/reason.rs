@@ -8,7 +8,7 @@ use crate::anchor::RecordSignature;
 use crate::cassette::Provenance;
 use crate::record::Sut;
 use crate::verify::State;
-use eval_model::ids::{CaseId, Digest, Tier};
+use eval_model::ids::{CaseId, Digest, RecordHash, Tier};
 use eval_model::money::Usd;
 use eval_model::report::{PromotionMetric, Selection};
 use eval_model::text::Words;
@@ -202,6 +202,7 @@ pub enum Remark {
     UnfinishedRuns { count: u64 },
     UnfinishedUnknown { known: u64 },
     LostAgents { usd: Usd },
+    Continued { record: RecordHash },
     NotSeenBefore,
     WeakerConfinement { weaknesses: Vec<&'static str> },
     Unsigned,
@@ -221,6 +222,7 @@ impl Remark {
             Self::LaterUnknown => "later_live_runs_unknown",
             Self::UnfinishedUnknown { .. } => "unfinished_runs_unknown",
             Self::LostAgents { .. } => "lost_agents",
+            Self::Continued { .. } => "continued",
             Self::NotSeenBefore => "not_seen_before",
             Self::WeakerConfinement { .. } => "weaker_confinement",
             Self::Unsigned => "not_signed",
@@ -247,9 +249,15 @@ impl fmt::Display for Remark {
             ),
             Self::LostAgents { usd } => write!(
                 f,
-                "{usd} of the run's cost is of agents that were lost with the process that had started them: their cases were \
-                 answered again"
+                "{usd} of the run's cost is of agents that were lost with the process that had started them, or stopped at the cost \
+                 cap: their cases were answered again"
             ),
+            Self::Continued { record } => {
+                write!(
+                    f,
+                    "the run answered what an earlier one had skipped at its cost cap; the other answers are of record `{record}`"
+                )
+            }
             Self::NotSeenBefore => f.write_str(
                 "this machine had not seen the store before, so nobody can tell here whether records are missing",
             ),

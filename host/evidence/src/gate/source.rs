@@ -19,7 +19,7 @@ pub enum AnswerSource {
     /// From a system under test, in this very run.
     Live,
     /// From the run of this live record.
-    Recorded(ProvenRun),
+    Recorded(Box<ProvenRun>),
     /// From cassettes that no live record at hand bears out. `claimed` is what they say of their origin, each run once.
     Unknown { claimed: Vec<Provenance> },
     /// Some are from a curator.
@@ -38,6 +38,8 @@ pub struct ProvenRun {
     pub shards_elsewhere: u64,
     /// How its agents were confined.
     pub confinement: Option<Confinement>,
+    /// The capped record that a part of its answers is taken from.
+    pub continues: Option<RecordHash>,
 }
 
 impl AnswerSource {
@@ -50,7 +52,7 @@ impl AnswerSource {
             return Self::SolvedExamples;
         }
         match bodies.iter().find_map(|body| proven_run(record, facts, body)) {
-            Some(run) => Self::Recorded(run),
+            Some(run) => Self::Recorded(Box::new(run)),
             None => Self::Unknown { claimed: claimed(record, facts) },
         }
     }
@@ -85,6 +87,7 @@ fn proven_run(record: &RecordedRun, facts: &mut ObjectFacts<'_>, body: &Body<'_>
         is_signed: body.verification.signature(link).is_trusted(),
         shards_elsewhere: live.shards_elsewhere,
         confinement: live.confinement,
+        continues: live.continues,
     })
 }
 

@@ -106,14 +106,15 @@ fn unknown_key() -> RecordSignature {
 
 fn proven(is_signed: bool) -> AnswerSource {
     let hash = crate::chain::hash_of(b"a live record");
-    AnswerSource::Recorded(ProvenRun {
+    AnswerSource::Recorded(Box::new(ProvenRun {
         store_id: StoreId::from_bytes([1; 16]),
         seq: 1,
         hash,
         is_signed,
         shards_elsewhere: 0,
         confinement: Some(Confinement::Caged(cage())),
-    })
+        continues: None,
+    }))
 }
 
 /// What a kernel without namespaces and with an old Landlock gives.
@@ -124,7 +125,7 @@ fn weak() -> Confinement {
 /// Cassettes that a live run with this confinement bears out.
 fn borne_out_by(confinement: Confinement) -> AnswerSource {
     let AnswerSource::Recorded(run) = proven(false) else { unreachable!("it is proven") };
-    AnswerSource::Recorded(ProvenRun { confinement: Some(confinement), ..run })
+    AnswerSource::Recorded(Box::new(ProvenRun { confinement: Some(confinement), ..*run }))
 }
 
 /// The verdict on answers from this source, in a record that says this of its own agents.
@@ -404,6 +405,7 @@ fn what_a_reviewer_should_know_is_said_and_refuses_nothing() {
         evidence.record.report.total_cost_usd += 0.25;
         evidence.was_seen_before = false;
         evidence.record.confinement = Some(weak());
+        evidence.record.continues = Some(crate::chain::hash_of(b"a capped record"));
     };
     let expected = [
         "registration_changed",
@@ -411,6 +413,7 @@ fn what_a_reviewer_should_know_is_said_and_refuses_nothing() {
         "later_live_runs",
         "unfinished_runs_unknown",
         "lost_agents",
+        "continued",
         "not_seen_before",
         "weaker_confinement",
         "not_anchored",
@@ -419,6 +422,12 @@ fn what_a_reviewer_should_know_is_said_and_refuses_nothing() {
     ];
     assert_eq!(remarks_when(all), expected);
     assert_eq!(codes_when(all), [""; 0]);
+    let replayed = |evidence: &mut JudgedRecord| {
+        let AnswerSource::Recorded(run) = proven(true) else { unreachable!("it is proven") };
+        let continues = Some(crate::chain::hash_of(b"a capped record"));
+        evidence.source = AnswerSource::Recorded(Box::new(ProvenRun { continues, ..*run }));
+    };
+    assert!(remarks_when(replayed).contains(&"continued"), "also of the live record that bears cassettes out");
 }
 
 #[test]
@@ -543,6 +552,7 @@ fn remarks() -> Vec<Remark> {
         Remark::LaterUnknown,
         Remark::UnfinishedUnknown { known: 1 },
         Remark::LostAgents { usd: Usd::ZERO },
+        Remark::Continued { record: crate::chain::hash_of(b"a capped record") },
         Remark::NotSeenBefore,
         Remark::WeakerConfinement { weaknesses: vec!["it could list processes"] },
         Remark::Unsigned,

@@ -177,7 +177,7 @@ pub fn judge(bench: &BenchNow<'_>, target_tier: Tier, evidence: &JudgedRecord) -
         confinement: confinement(evidence).cloned(),
         signature: evidence.signature.clone(),
         provenance: match &evidence.source {
-            AnswerSource::Recorded(run) => Some(run.clone()),
+            AnswerSource::Recorded(run) => Some(ProvenRun::clone(run)),
             _ => None,
         },
         live_runs: evidence.live_runs,
@@ -355,6 +355,7 @@ fn remarks(evidence: &JudgedRecord, bench: &BenchNow<'_>) -> Vec<Remark> {
             Some(count) => some(count).map(|count| Remark::UnfinishedRuns { count }),
         },
         lost_usd(record).map(|usd| Remark::LostAgents { usd }),
+        continued(evidence).map(|record| Remark::Continued { record }),
         (!evidence.was_seen_before).then_some(Remark::NotSeenBefore),
         (!weaknesses.is_empty()).then_some(Remark::WeakerConfinement { weaknesses }),
         (!evidence.signature.is_trusted()).then_some(Remark::Unsigned),
@@ -367,7 +368,16 @@ fn remarks(evidence: &JudgedRecord, bench: &BenchNow<'_>) -> Vec<Remark> {
     .collect()
 }
 
-/// What a live run spent on agents that gave no answer: they were lost with the process that had started them.
+/// The capped record that a part of the answers was taken from.
+fn continued(evidence: &JudgedRecord) -> Option<RecordHash> {
+    match &evidence.source {
+        AnswerSource::Recorded(run) => run.continues,
+        _ => evidence.record.continues,
+    }
+}
+
+/// What a live run spent on agents that gave no answer: they were lost with the process that had started them, or stopped at the
+/// cost cap of the run that it continues.
 fn lost_usd(record: &RecordedRun) -> Option<Usd> {
     let answered: f64 = record.report.cases.iter().map(|case| case.score.fields().cost_usd).sum();
     let lost = Usd::from_dollars(record.report.total_cost_usd - answered)?;

@@ -92,6 +92,15 @@ pub(super) struct LiveArgs {
     /// Continue the run that was killed or interrupted.
     #[arg(long, requires = "live")]
     pub(super) resume: bool,
+    /// Answer what the run of this record had skipped when it reached its cost cap, and record the whole: the record's path,
+    /// its file's name or its number. What it spent counts against --max-cost-usd, and its answers are not asked for again.
+    #[arg(
+        long = "continue",
+        value_name = "RECORD",
+        requires = "live",
+        conflicts_with_all = ["cases", "failing_from", "limit", "shard", "dry_run"]
+    )]
+    pub(super) continues: Option<PathBuf>,
     /// Fail when another live run of the task class is going on, instead of waiting for it.
     #[arg(long, requires = "live")]
     pub(super) no_wait: bool,

@@ -1,9 +1,12 @@
 //! `eval-host run --live`: flags to a [`LiveRequest`].
 
+use std::path::Path;
 use std::sync::Arc;
 
 use eval_model::advice::{Advice as _, Exit};
 use eval_model::confinement::Confinement;
+use eval_model::money::Usd;
+use eval_model::score::BenchScore;
 
 use super::Reporters;
 use super::args::RunArgs;
@@ -19,9 +22,12 @@ use crate::live::interrupt::Interrupt;
 use crate::live::resume::Resume;
 use crate::live::run_lock::RunLockQueue;
 use crate::live::signals;
+use crate::output::counted;
 use crate::run::cases::Run;
+use crate::run::continued::{ContinueError, cap_to_continue};
+use crate::run::event::Event;
 use crate::run::live::{LiveError, LiveOutcome, LiveRequest, Patience};
-use crate::run::record::exit_of;
+use crate::run::record::{Committed, exit_of};
 use eval_evidence::anchor::NoteSigner;
 use eval_evidence::verified::VerifiedStore;
 
@@ -53,6 +59,7 @@ pub(super) fn run(
         environment: environment::variables(&agent.settings.env),
         cap,
         resume: if args.live.resume { Resume::Earlier } else { Resume::Nothing },
+        continues: args.live.continues.clone(),
         patience: if args.live.no_wait { Patience::Fail } else { Patience::Wait },
         record: args.live.record.clone(),
         interrupt: &interrupt,
@@ -71,9 +78,12 @@ pub(super) fn run(
     let mut reporters = Reporters::new(&args.output, &args.places);
     let open_store = || VerifiedStore::open(&args.places.out, memory, LOCK_PATIENCE);
     let outcome = run.conduct(&request, queue, &args.places.out, open_store, &mut reporters.emit());
-    match outcome.map_err(resumable)? {
+    match outcome.map_err(|error| resumable(error, args.live.continues.as_deref()))? {
         LiveOutcome::Committed(result) => {
             let (committed, store) = *result;
+            if let Some(notice) = continuable(&committed, agent.most_per_case(), cap) {
+                reporters.emit()(&Event::Notice(&notice));
+            }
             reporters.committed(&args.task_class, &committed, &store)
         }
         LiveOutcome::AnswerSet(written) => reporters.answer_set(&args.task_class, &written),
@@ -101,8 +111,21 @@ fn unfit(description: &RunDescription, bench: &Bench, is_signed: bool) -> Vec<&'
     checks.into_iter().filter(|(_, is_so)| *is_so).map(|(what, _)| what).collect()
 }
 
-/// Says how to go on with a run that has no result yet.
-fn resumable(error: LiveError) -> Failure {
+/// How to go on with a run that reached its cap.
+fn continuable(committed: &Committed, per_case: Option<Usd>, cap: Usd) -> Option<String> {
+    let Committed { report, receipt, .. } = committed;
+    let enough = cap_to_continue(report, BenchScore::cost_usd, per_case, cap);
+    let command = || environment::continue_command(&receipt.path, enough);
+    let skipped = counted(report.skipped, "case");
+    report.aborted.then(|| format!("{skipped} skipped at the cost cap: answer what is left with `{}`", command()))
+}
+
+/// Says how to go on with a run that has no result yet, or that cannot go on for its cap.
+fn resumable(error: LiveError, continues: Option<&Path>) -> Failure {
+    if let (LiveError::Continue(ContinueError::NothingLeft { enough, .. }), Some(record)) = (&error, continues) {
+        let command = environment::continue_command(record, *enough);
+        return Failure::from(error).hint(format!("continue it with `{command}`"));
+    }
     let (cap, needs_command) = (error.cap_to_resume_under(), error.is_resumable() && error.hint().is_none());
     let failure = Failure::from(error);
     match cap {

@@ -69,7 +69,7 @@ impl Response {
 }
 
 pub(super) fn fault(kind: HarnessErrorKind, message: impl Into<String>) -> NoOutput {
-    NoOutput::Harness { kind, message: message.into() }
+    NoOutput::harness(kind, &message.into())
 }
 
 fn parse_output(output: Option<&RawValue>) -> Result<String, NoOutput> {

@@ -305,6 +305,7 @@ fn verdict() -> PromotionVerdict {
             is_signed: false,
             shards_elsewhere: 0,
             confinement: Some(Confinement::Caged(cage())),
+            continues: None,
         }),
         live_runs: LiveRuns { earlier: 2, later: Some(0), unfinished: Some(1), unfinished_at_least: 1 },
         replay: ReplayResult {
