@@ -25,7 +25,7 @@ def blake(data):
 
 OUTCOMES = ("scored", "sut_fault", "rubric_fault", "harness_fault", "skipped")
 KINDS = ("spawn", "exit_status", "signal", "missing_response", "malformed_response", "too_much_output")
-KINDS += ("missing_cost", "impossible_cost", "unreadable_workspace")
+KINDS += ("missing_cost", "impossible_cost", "unreadable_workspace", "resources")
 SCORE = fields({"passed": flag, "score": figure, "breakdown": map_of(text, figure), "failure_modes": list_of(text),
                 "cost_usd": figure, "duration_seconds": figure})
 CASE = fields({"case_id": slug, "outcome": one_of(*OUTCOMES), "score": SCORE, "fuel_used": option(count),

@@ -144,6 +144,7 @@ pub enum HarnessErrorKind {
     MissingCost,
     ImpossibleCost,
     UnreadableWorkspace,
+    Resources,
 }
 
 impl HarnessErrorKind {
@@ -158,6 +159,7 @@ impl HarnessErrorKind {
             Self::MissingCost => "missing_cost",
             Self::ImpossibleCost => "impossible_cost",
             Self::UnreadableWorkspace => "unreadable_workspace",
+            Self::Resources => "resources",
         }
     }
 }

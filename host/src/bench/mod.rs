@@ -17,7 +17,7 @@ mod strict_toml;
 
 pub(crate) use load::{Bench, BenchFolder, LoadBenchError, list_task_classes, load_bench, load_folder, load_rubric};
 pub(crate) use read::{InputRoot, LoadedCase};
-pub(crate) use registration::{Capture, KEY_VARIABLE, SutSettings};
+pub(crate) use registration::{Capture, KEY_VARIABLE, SutSettings, check_variable};
 
 /// Editors complete and check registration.toml and case.toml by schemas that are made from the types above.
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::strict_toml::{self, TomlError};
 use eval_evidence::gate::Standards;
+use eval_model::confinement::Network;
 use eval_model::ids::{TaskClassName, Tier};
 use eval_model::limits::{LimitError, Limits, RawLimits};
 use eval_model::outcome::{HostMode, is_mode_name};
@@ -18,7 +19,18 @@ const DEFAULT_BRONZE_CASES: u64 = 10;
 const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
 
 /// The variables that an agent gets when no registration says which.
-const DEFAULT_ENVIRONMENT: [&str; 2] = ["PATH", "HOME"];
+const DEFAULT_ENVIRONMENT: [&str; 1] = ["PATH"];
+
+/// Variables that an agent has of its own, whatever they are here.
+const OWN_VARIABLES: [&str; 2] = ["HOME", "TMPDIR"];
+
+/// What an agent may take of the machine when nobody says.
+const DEFAULT_MEMORY_MIB: u64 = 4096;
+const DEFAULT_PROCESSES: u64 = 1024;
+const DEFAULT_WORKSPACE_MIB: u64 = 4096;
+
+/// More than any machine has. Below it, no number of bytes overflows.
+const MOST_MIB: u64 = 1 << 30;
 
 /// The variable that names the file of the key which records are signed with. An agent that knew it could vouch for itself.
 pub(crate) const KEY_VARIABLE: &str = "EVAL_HOST_KEY";
@@ -36,6 +48,18 @@ pub(crate) struct SutSettings {
     #[serde(default = "default_timeout_seconds")]
     pub(crate) timeout_seconds: u64,
     pub(crate) max_cost_usd_per_case: Option<f64>,
+    #[serde(default)]
+    pub(crate) read: Vec<String>,
+    #[serde(default)]
+    pub(crate) write: Vec<String>,
+    #[serde(default)]
+    pub(crate) network: Network,
+    #[serde(default = "default_memory_mib")]
+    pub(crate) memory_mib: u64,
+    #[serde(default = "default_processes")]
+    pub(crate) processes: u64,
+    #[serde(default = "default_workspace_mib")]
+    pub(crate) workspace_mib: u64,
 }
 
 /// Where a live answer is read from.
@@ -59,6 +83,12 @@ impl SutSettings {
             capture: Capture::default(),
             timeout_seconds: DEFAULT_TIMEOUT_SECONDS,
             max_cost_usd_per_case: None,
+            read: Vec::new(),
+            write: Vec::new(),
+            network: Network::Open,
+            memory_mib: DEFAULT_MEMORY_MIB,
+            processes: DEFAULT_PROCESSES,
+            workspace_mib: DEFAULT_WORKSPACE_MIB,
         }
     }
 }
@@ -124,6 +154,18 @@ struct RawFailureModes {
 
 fn default_timeout_seconds() -> u64 {
     DEFAULT_TIMEOUT_SECONDS
+}
+
+fn default_memory_mib() -> u64 {
+    DEFAULT_MEMORY_MIB
+}
+
+fn default_processes() -> u64 {
+    DEFAULT_PROCESSES
+}
+
+fn default_workspace_mib() -> u64 {
+    DEFAULT_WORKSPACE_MIB
 }
 
 impl Registration {
@@ -193,17 +235,37 @@ fn check_block_modes(text: &str, modes: Vec<String>) -> Result<BTreeSet<String>,
     Ok(checked)
 }
 
+/// Whether an agent may get a variable.
+pub(crate) fn check_variable(name: &str) -> Result<(), String> {
+    if name == KEY_VARIABLE {
+        return Err(format!(
+            "`{KEY_VARIABLE}` names the key that records are signed with, which no agent may know of: leave it out"
+        ));
+    }
+    if OWN_VARIABLES.contains(&name) {
+        return Err(format!(
+            "`{name}` is the agent's own, fresh for every case: leave it out, and name what the agent needs of yours with `read` or `write`"
+        ));
+    }
+    Ok(())
+}
+
 fn check_sut(text: &str, sut: Option<SutSettings>) -> Result<Option<SutSettings>, TomlError> {
     let Some(settings) = &sut else { return Ok(None) };
     let wrong = |key, message: &str| Err(TomlError::of_value(text, &["sut", key], message));
     if settings.command.first().is_none_or(String::is_empty) {
         return wrong("command", "the command is empty: name the program to start");
     }
-    if let Some(index) = settings.env.iter().position(|name| name == KEY_VARIABLE) {
-        let message = format!(
-            "`{KEY_VARIABLE}` names the key that records are signed with, which no agent may know of: leave it out"
-        );
-        return Err(TomlError::of_item(text, &["sut", "env"], index, message));
+    for (index, name) in settings.env.iter().enumerate() {
+        check_variable(name).map_err(|message| TomlError::of_item(text, &["sut", "env"], index, message))?;
+    }
+    for (key, value) in [("memory_mib", settings.memory_mib), ("workspace_mib", settings.workspace_mib)] {
+        if !(1..=MOST_MIB).contains(&value) {
+            return wrong(key, "must be at least 1, and at most what a machine can have");
+        }
+    }
+    if settings.processes == 0 {
+        return wrong("processes", "must be at least 1");
     }
     if settings.max_cost_usd_per_case.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
         return wrong("max_cost_usd_per_case", "must be a positive amount of dollars");

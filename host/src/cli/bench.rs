@@ -41,6 +41,10 @@ pub(super) struct InputRootArgs {
 }
 
 impl InputRootArgs {
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        self.input_root.clone()
+    }
+
     pub(super) fn open(&self) -> Result<InputRoot, ArgumentError> {
         let opened = self.input_root.as_deref().map(|path| open_named(path, NamedFolder::InputRoot));
         opened.transpose().map(InputRoot)

@@ -11,9 +11,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use super::bench::BenchRootArgs;
+use super::environment;
 use super::error::{ArgumentError, NamedFolder};
-use crate::live::agent::{RunMark, quoted};
-use crate::live::guard;
+use crate::live::agent::quoted;
 use eval_evidence::files::{Dir, FileError};
 use eval_model::advice::Exit;
 
@@ -72,17 +72,6 @@ enum Command {
     Completions(super::shell::CompletionsArgs),
     /// Print the man page of eval-host, or of one of its commands.
     Man(super::shell::ManArgs),
-    /// Ends the agents of a host that is gone. A live run starts it for itself.
-    #[command(name = guard::COMMAND, hide = true)]
-    Guard(GuardArgs),
-}
-
-/// What the guard of a host's agents is told.
-#[derive(Debug, Args)]
-struct GuardArgs {
-    /// The mark of the host.
-    #[arg(value_parser = |text: &str| RunMark::try_from(text.to_owned()))]
-    host: RunMark,
 }
 
 /// How long to wait for another process that holds the same store.
@@ -114,6 +103,10 @@ impl Places {
 
 /// Runs the command line of this process and says how it ended.
 pub fn main() -> ExitCode {
+    // Not one of the commands: a live run starts it for itself, three times for every case.
+    if let Some(stage) = environment::cage_stage() {
+        return super::cage::run(&stage);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
@@ -134,10 +127,6 @@ pub fn main() -> ExitCode {
         Command::PromoteVerdict(args) => super::promote::promote_verdict(&args),
         Command::Promote(args) => super::promote::promote(&args),
         Command::Rubric(command) => super::rubric::rubric(command),
-        Command::Guard(args) => {
-            guard::guard(io::stdin(), &args.host);
-            Ok(Exit::Ok)
-        }
     };
     match result {
         Ok(exit) => exit.code().into(),

@@ -41,8 +41,8 @@ pub(super) fn is_ci() -> bool {
 }
 
 /// The variables of this process that are on an agent's allow-list.
-pub(super) fn variables(allowed: &[String]) -> BTreeMap<OsString, OsString> {
-    allowed.iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect()
+pub(super) fn variables<'a>(allowed: impl Iterator<Item = &'a String>) -> BTreeMap<OsString, OsString> {
+    allowed.filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect()
 }
 
 /// The file of the key that records are signed with, where no flag names one.
@@ -58,6 +58,17 @@ pub(super) fn working_directory() -> Result<PathBuf, EnvironmentError> {
 /// The file of this program.
 pub(super) fn this_program() -> Result<PathBuf, EnvironmentError> {
     env::current_exe().map_err(EnvironmentError::Program)
+}
+
+/// The stage that this process is, if it is one between a host and its agent.
+pub(super) fn cage_stage() -> Option<OsString> {
+    let mut words = env::args_os().skip(1);
+    words.next().filter(|word| word == eval_cage::COMMAND).map(|_| words.next().unwrap_or_default())
+}
+
+/// The home of whoever runs this.
+pub(super) fn home() -> Option<PathBuf> {
+    env::var_os("HOME").map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// Tells a person something beside what the reporters tell.
@@ -188,7 +199,7 @@ pub(super) fn state_dir() -> Option<PathBuf> {
 }
 
 /// Where compiled rubrics are kept between runs.
-fn cache_dir() -> Option<PathBuf> {
+pub(super) fn cache_dir() -> Option<PathBuf> {
     user_dir("XDG_CACHE_HOME", ".cache")
 }
 

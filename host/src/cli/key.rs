@@ -20,7 +20,11 @@ impl KeyArgs {
     /// Reads the key, if there is one. Called before anything is run: whoever wants a signature must not learn at the end of a
     /// paid run that there is none.
     pub(super) fn signer(&self) -> Result<Option<NoteSigner>, ArgumentError> {
-        let path = self.key.clone().or_else(environment::signing_key);
-        path.map(|path| read_signer(&path)).transpose()
+        self.path().map(|path| read_signer(&path)).transpose()
+    }
+
+    /// The file that the key is in.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        self.key.clone().or_else(environment::signing_key)
     }
 }

@@ -5,6 +5,7 @@
 
 mod anchor;
 mod bench;
+mod cage;
 mod command_line;
 mod concurrency;
 mod environment;

@@ -11,15 +11,13 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::answers::{Answer, ObtainedAnswer, RecordError, StoredAnswer, record_cassette};
-use crate::live::agent::{
-    Leftover, LiveAnswer, LiveEnd, LiveSut, Marked, PrepareError, Prepared, boot_id, end_group_with_living_leader,
-    end_marked, remove_leftovers,
-};
+use crate::live::agent::{Leftover, LiveAnswer, LiveEnd, LiveSut, PrepareError, Prepared, remove_leftovers};
 use crate::live::continued::Continued;
 use crate::live::cost::{Budget, Permission, Reservation, Settled};
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Journal, JournalContents, JournalError, ON_TRUST};
 use crate::live::run_lock::{RunLock, RunLockError, Spending};
+use eval_cage::{boot_id, wait_for_end};
 use eval_evidence::cassette::{Recording, SutName};
 use eval_evidence::chain::StoreId;
 use eval_evidence::record::Sut;
@@ -50,6 +48,8 @@ pub(crate) enum LiveRunError {
     OtherOutcome { case_id: CaseId, then: OutcomeClass, now: OutcomeClass },
     #[error("eval-host cannot start an agent")]
     Prepare(#[source] PrepareError),
+    #[error("eval-host cannot start an agent: {why}")]
+    NoCage { why: String },
     #[error("the journal cannot be written, and nothing is spent that is not in it")]
     Journal(#[source] JournalError),
     #[error("the ledger of this task class cannot be written")]
@@ -64,7 +64,9 @@ impl Advice for LiveRunError {
             Self::Interrupted => Exit::Interrupted,
             Self::BenchChanged { .. } => Exit::UsageOrCap,
             Self::OtherOutcome { .. } => Exit::HarnessError,
-            Self::Prepare(_) | Self::Journal(_) | Self::Ledger(_) | Self::Record(_) => Exit::HarnessError,
+            Self::Prepare(_) | Self::NoCage { .. } | Self::Journal(_) | Self::Ledger(_) | Self::Record(_) => {
+                Exit::HarnessError
+            }
         }
     }
 
@@ -240,6 +242,10 @@ impl<'a> LiveRun<'a> {
         match end {
             // What the agent spent is not known, so its reservation stays: in the ledger, and in the journal as lost.
             LiveEnd::Stopped if self.parts.interrupt.is_stopping() => Err(LiveRunError::Interrupted),
+            LiveEnd::NoCage(why) => {
+                self.settle(reservation, Some(Usd::ZERO))?;
+                Err(LiveRunError::NoCage { why })
+            }
             LiveEnd::Stopped => {
                 let settled = self.settle(reservation, None)?;
                 let meter = Meter { cost_usd: settled.charged.dollars(), duration_seconds: 0.0 };
@@ -384,16 +390,14 @@ fn told_lost(earlier: &JournalContents) -> impl Iterator<Item = String> {
 /// Ends the agents that a dead process left running, and removes their workspaces; gives those that could not be removed.
 /// Only whoever holds the journal knows that its process is dead.
 pub(crate) fn end_orphans(contents: &JournalContents, scratch: &Path) -> Vec<Leftover> {
-    let mark = &contents.header.mark;
-    end_marked(Marked::Run(mark));
     let this_boot = boot_id();
-    for (boot, group) in contents.lost.iter().filter_map(|lost| lost.agent.as_ref()) {
+    for (boot, launcher) in contents.lost.iter().filter_map(|lost| lost.agent.as_ref()) {
         // A number of another boot is the number of somebody else.
         if *boot == this_boot {
-            end_group_with_living_leader(group);
+            wait_for_end(launcher);
         }
     }
-    remove_leftovers(scratch, mark)
+    remove_leftovers(scratch, &contents.header.mark)
 }
 
 fn live(answer: Answer) -> ObtainedAnswer {

@@ -3,7 +3,6 @@
 pub(crate) mod agent;
 pub(crate) mod continued;
 pub(crate) mod cost;
-pub(crate) mod guard;
 pub(crate) mod interrupt;
 pub(crate) mod journal;
 pub(crate) mod live_run;

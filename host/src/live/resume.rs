@@ -13,10 +13,11 @@ use eval_model::ids::{Digest, TaskClassName};
 use eval_model::money::Usd;
 use eval_model::utc::UtcMillis;
 
-use super::agent::{Leftover, RunMark, boot_id};
+use super::agent::{Leftover, RunMark};
 use super::journal::{Basis, FoundJournal, Header, Journal, JournalContents, JournalError, JournalPlace, ON_TRUST};
 use super::live_run::end_orphans;
 use crate::description::RunDescription;
+use eval_cage::boot_id;
 
 /// Whether a run goes on with an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

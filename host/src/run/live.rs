@@ -2,13 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "cassettes are recorded where the user says")]
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use eval_evidence::record::RecordedRun;
 use eval_evidence::verified::{OpenVerifiedError, VerifiedStore};
@@ -23,10 +19,9 @@ use super::error::RunError;
 use super::event::{Event, emit_notes};
 use super::record::{Committed, LiveFacts};
 use crate::description::RunDescription;
-use crate::live::agent::{AgentCommand, Family, LiveSut, RunMark};
+use crate::live::agent::{AgentCommand, LiveSut};
 use crate::live::continued::Continued;
 use crate::live::cost::{Budget, Lacking};
-use crate::live::guard::Guard;
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Header, JournalContents, JournalPlace};
 use crate::live::live_run::{LiveParts, LiveRun, LiveRunError, Recorder};
@@ -36,8 +31,8 @@ use crate::live::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting
 /// What a live run is given besides what every run has.
 pub(crate) struct LiveRequest<'a> {
     pub(crate) agent: &'a AgentCommand,
-    /// The variables that agents get, with their values.
-    pub(crate) environment: BTreeMap<OsString, OsString>,
+    /// How it is started. The mark of its workspaces is the run's.
+    pub(crate) sut: LiveSut,
     /// The most that the run may cost.
     pub(crate) cap: Usd,
     pub(crate) resume: Resume,
@@ -47,10 +42,6 @@ pub(crate) struct LiveRequest<'a> {
     /// Where answers are recorded as cassettes.
     pub(crate) record: Option<PathBuf>,
     pub(crate) interrupt: &'a Interrupt,
-    /// Where agents' workspaces are made.
-    pub(crate) scratch: PathBuf,
-    /// This program, which guards the agents from a second process.
-    pub(crate) program: PathBuf,
     /// Where the benches are, for whoever waits for this run.
     pub(crate) bench_root: PathBuf,
 }
@@ -96,10 +87,6 @@ enum Ended {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LiveError {
-    #[error("the operating system gave no random number")]
-    Mark(#[source] getrandom::Error),
-    #[error("the process that ends the agents if eval-host is killed does not start")]
-    Guard(#[source] io::Error),
     #[error("the cassettes' folder `{}` cannot be made", path.display())]
     CassetteFolder { path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -164,7 +151,7 @@ impl Advice for LiveError {
             Self::Begin(error) => error.exit(),
             Self::Continue(error) => error.exit(),
             Self::Run(error) => error.exit(),
-            Self::Mark(_) | Self::Guard(_) | Self::NotPutAway(_) => Exit::HarnessError,
+            Self::NotPutAway(_) => Exit::HarnessError,
         }
     }
 
@@ -196,8 +183,6 @@ impl<'a> Run<'a> {
         emit: &mut dyn FnMut(&Event<'_>),
     ) -> Result<LiveOutcome, LiveError> {
         // Whatever can fail before anything is announced or paid for does so here.
-        let host = RunMark::new().map_err(LiveError::Mark)?;
-        let guard = Guard::start(&request.program, &host).map_err(LiveError::Guard)?;
         request.record.as_deref().map(make_folder).transpose()?;
         let lock = acquire(&self.description, request, queue, emit)?;
         let Begun { run, continued, store, started, budget } =
@@ -220,7 +205,7 @@ impl<'a> Run<'a> {
             started_marker: started.header.started_marker,
         });
         let parts = LiveParts {
-            sut: live_sut(request, started.header.mark.clone(), host, &guard),
+            sut: LiveSut { mark: started.header.mark.clone(), ..request.sut.clone() },
             lock,
             journal: started.journal,
             earlier: started.earlier,
@@ -250,7 +235,7 @@ impl<'a> Run<'a> {
         emit_notes(&store, emit);
         let place = self.hold_journal(store_path, &store, request)?;
         let mut warn = |text: &str| emit(&Event::Warning(text));
-        let found = match look(&place, &store, &request.scratch, request.resume, &mut warn)? {
+        let found = match look(&place, &store, &request.sut.scratch, request.resume, &mut warn)? {
             Found::Complete { started_at, record } if request.resume == Resume::Earlier => {
                 return Ok(Beginning::WasComplete { started_at, record });
             }
@@ -345,20 +330,6 @@ fn put_away(result: Result<Ended, RunError>, live_run: LiveRun<'_>) -> Result<En
     // Why a run failed matters more than that its lock could not be put away, which the next run sees for itself.
     let ended = result.map_err(LiveError::Run)?;
     put_away.map(|()| ended).map_err(LiveError::NotPutAway)
-}
-
-fn live_sut(request: &LiveRequest<'_>, mark: RunMark, host: RunMark, guard: &Guard) -> LiveSut {
-    let settings = &request.agent.settings;
-    LiveSut {
-        command: request.agent.words.clone(),
-        environment: request.environment.clone(),
-        capture: settings.capture,
-        timeout: Duration::from_secs(settings.timeout_seconds),
-        scratch: request.scratch.clone(),
-        mark,
-        host,
-        family: Arc::new(Family::adopting(Some(guard.pid()))),
-    }
 }
 
 fn acquire(

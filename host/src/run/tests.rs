@@ -5,7 +5,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
@@ -31,7 +31,8 @@ use crate::bench::fixture::Fixture;
 use crate::bench::select::Wanted;
 use crate::bench::{Bench, InputRoot, load_bench};
 use crate::description::{LiveDescription, RunDescription};
-use crate::live::agent::{AgentCommand, AgentFlags};
+use crate::live::agent::testing::{program, unconfined};
+use crate::live::agent::{AgentCommand, AgentFlags, LiveSut, RunMark};
 use crate::live::interrupt::Interrupt;
 use crate::live::resume::Resume;
 use crate::live::run_lock::RunLockQueue;
@@ -321,16 +322,23 @@ fn live_continuing(
     let cap = Usd::from_dollars(cap).expect("an amount");
     let request = LiveRequest {
         agent: &agent,
-        environment: [("PATH".into(), "/usr/bin:/bin".into())].into(),
+        sut: LiveSut {
+            command: agent.words.clone(),
+            environment: [("PATH".into(), "/usr/bin:/bin".into())].into(),
+            capture: agent.settings.capture,
+            timeout: Duration::from_secs(agent.settings.timeout_seconds),
+            scratch: desk.temp.path().to_owned(),
+            mark: RunMark::new().expect("randomness"),
+            reach: unconfined(),
+            program: program(),
+            family: Arc::default(),
+        },
         cap,
         resume,
         continues: continues.map(Into::into),
         patience: Patience::Fail,
         record: None,
         interrupt,
-        scratch: desk.temp.path().to_owned(),
-        // A guard that ends at once: this process outlives its agents.
-        program: "/bin/true".into(),
         bench_root: desk.fixture.path(".."),
     };
     let live = LiveDescription {

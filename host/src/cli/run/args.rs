@@ -10,7 +10,7 @@ use super::super::bench::InputRootArgs;
 use super::super::concurrency::ConcurrencyArgs;
 use super::super::evidence::TrustArgs;
 use super::super::key::KeyArgs;
-use crate::bench::Capture;
+use crate::bench::{Capture, check_variable};
 use eval_model::ids::TaskClassName;
 use eval_model::money::{MOST_DOLLARS, Usd, is_possible_cost};
 use eval_model::shard::Shard;
@@ -83,6 +83,18 @@ pub(super) struct LiveArgs {
     /// Where the agent's answer is read from [default: `[sut]` in registration.toml, or else its response].
     #[arg(long, value_name = "WHAT", requires = "live")]
     pub(super) capture: Option<CaptureArg>,
+    /// Let the agent read and execute this file or folder too; may be given more than once.
+    #[arg(long, value_name = "PATH", requires = "live", conflicts_with = "unconfined")]
+    pub(super) sut_read: Vec<PathBuf>,
+    /// Let the agent write there too; may be given more than once.
+    #[arg(long, value_name = "PATH", requires = "live", conflicts_with = "unconfined")]
+    pub(super) sut_write: Vec<PathBuf>,
+    /// Let the agent have this variable of the environment too; may be given more than once.
+    #[arg(long, value_name = "NAME", requires = "live", value_parser = variable)]
+    pub(super) sut_env: Vec<String>,
+    /// Run the agent where it can read the answers. It is recorded, and no verdict will rest on it.
+    #[arg(long, requires = "live")]
+    pub(super) unconfined: bool,
     /// Write every answer to `<DIR>/<case-id>.json`, as a cassette.
     #[arg(long, value_name = "DIR", requires = "live")]
     pub(super) record: Option<PathBuf>,
@@ -142,4 +154,8 @@ fn dollars(text: &str) -> Result<Usd, String> {
     let amount = text.strip_prefix('$').unwrap_or(text).parse().ok().filter(|dollars| is_possible_cost(*dollars));
     let amount = amount.and_then(Usd::from_dollars);
     amount.ok_or_else(|| format!("it must be an amount of dollars, such as 5.00, and at most {MOST_DOLLARS}"))
+}
+
+fn variable(name: &str) -> Result<String, String> {
+    check_variable(name).map(|()| name.to_owned())
 }

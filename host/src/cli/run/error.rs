@@ -17,6 +17,8 @@ pub(in crate::cli) enum RunCommandError {
     NotARecord { path: PathBuf, source: ReadRecordError },
     #[error("the record `{}` is of `{found}`, not of `{wanted}`", path.display())]
     RecordOfOtherClass { path: PathBuf, found: TaskClassName, wanted: TaskClassName },
+    #[error("the operating system gave no random number")]
+    Mark(#[source] getrandom::Error),
     #[error("eval-host cannot listen for signals")]
     Signals(#[source] io::Error),
     #[error("{what}, but `{}` could not be written", path.display())]
@@ -30,7 +32,9 @@ impl Advice for RunCommandError {
         match self {
             Self::NoneSelected { .. } => Exit::NoCases,
             Self::LiveInCi | Self::NotARecord { .. } | Self::RecordOfOtherClass { .. } => Exit::UsageOrCap,
-            Self::Signals(_) | Self::ReportNotWritten { .. } | Self::NotPrinted { .. } => Exit::HarnessError,
+            Self::Mark(_) | Self::Signals(_) | Self::ReportNotWritten { .. } | Self::NotPrinted { .. } => {
+                Exit::HarnessError
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 //! `eval-host run --live`: flags to a [`LiveRequest`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use eval_model::advice::{Advice as _, Exit};
 use eval_model::confinement::Confinement;
@@ -15,9 +16,11 @@ use crate::bench::{Bench, InputRoot};
 use crate::cli::bench::prepare_rubric;
 use crate::cli::evidence::memory_of;
 use crate::cli::failure::Failure;
-use crate::cli::{LOCK_PATIENCE, environment};
+use crate::cli::{LOCK_PATIENCE, environment, git};
 use crate::description::{LiveDescription, RunDescription};
-use crate::live::agent::{AgentCommand, AgentFlags};
+use crate::live::agent::{
+    AgentCommand, AgentFlags, Confine, Family, LiveSut, Probed, Protected, Reach, ReachArgs, RunMark,
+};
 use crate::live::interrupt::Interrupt;
 use crate::live::resume::Resume;
 use crate::live::run_lock::RunLockQueue;
@@ -43,28 +46,21 @@ pub(super) fn run(
     let here = environment::working_directory()?;
     let agent = AgentCommand::new(&args.task_class, bench.registration.sut.clone(), &flags, &here)?;
     let cap = args.live.max_cost_usd;
-    let live = LiveDescription {
-        sut: agent.sut(),
-        cap,
-        per_case: agent.most_per_case(),
-        confinement: Confinement::None,
-        continues: None,
-    };
+    let (sut, confinement) = prepare_agent(args, bench, &agent, &here)?;
+    let live = LiveDescription { sut: agent.sut(), cap, per_case: agent.most_per_case(), confinement, continues: None };
     let concurrency = args.concurrency.agents();
     let rubric = prepare_rubric(bench, concurrency)?;
     let interrupt = Arc::new(Interrupt::new());
     signals::watch(&interrupt, |text| environment::tell(&format!("\n{text}"))).map_err(RunCommandError::Signals)?;
     let request = LiveRequest {
         agent: &agent,
-        environment: environment::variables(&agent.settings.env),
+        sut,
         cap,
         resume: if args.live.resume { Resume::Earlier } else { Resume::Nothing },
         continues: args.live.continues.clone(),
         patience: if args.live.no_wait { Patience::Fail } else { Patience::Wait },
         record: args.live.record.clone(),
         interrupt: &interrupt,
-        scratch: environment::scratch(),
-        program: environment::this_program()?,
         bench_root: here.join(args.places.bench_root.path()),
     };
     for warning in unfit(&description, bench, signer.is_some()) {
@@ -95,6 +91,72 @@ pub(super) fn run(
             Ok(record.map_or(Exit::Ok, |record| exit_of(&record.report)))
         }
     }
+}
+
+/// Everything that an agent needs, tried out on this machine before anything is paid for.
+fn prepare_agent(
+    args: &RunArgs,
+    bench: &Bench,
+    agent: &AgentCommand,
+    here: &Path,
+) -> Result<(LiveSut, Confinement), Failure> {
+    let (home, scratch) = (environment::home(), environment::scratch());
+    let reach_args = ReachArgs {
+        confine: if args.live.unconfined { Confine::Never } else { Confine::Always },
+        read: &args.live.sut_read,
+        write: &args.live.sut_write,
+        command: Vec::new(),
+        home: home.as_deref(),
+        here,
+        scratch: &scratch,
+        protected: &protected(args, bench),
+    };
+    let reach = Reach::new(&agent.settings, &reach_args)?;
+    let names = agent.settings.env.iter().chain(&args.live.sut_env);
+    let mut sut = LiveSut {
+        command: agent.words.clone(),
+        environment: environment::variables(names),
+        capture: agent.settings.capture,
+        timeout: Duration::from_secs(agent.settings.timeout_seconds),
+        scratch,
+        mark: RunMark::new().map_err(RunCommandError::Mark)?,
+        reach,
+        program: environment::this_program()?,
+        family: Arc::new(Family::adopting()),
+    };
+    let Probed { confinement, weaker_because } = sut.probe()?;
+    match (&confinement, weaker_because) {
+        (Confinement::None, _) => {
+            environment::tell(
+                "warning: the agent is not confined and can read the answers, so no verdict will rest on this run",
+            );
+        }
+        (_, Some(why)) => environment::tell(&format!(
+            "warning: this machine gives no namespaces ({why}), so the agent is confined by Landlock alone; the record says so"
+        )),
+        _ => {}
+    }
+    Ok((sut, confinement))
+}
+
+/// What no agent may see.
+fn protected(args: &RunArgs, bench: &Bench) -> Vec<Protected> {
+    let named = |what: &'static str, path: Option<PathBuf>| path.map(|path| Protected { what, path });
+    let repository = git::directories(&bench.folder).into_iter().map(|path| Protected { what: "the repository", path });
+    [
+        named("the bench root", Some(args.places.bench_root.path().to_owned())),
+        named("the bench", Some(bench.folder.path().to_owned())),
+        named("the folder of inputs", args.input_root.path()),
+        named("the store", Some(args.places.out.clone())),
+        named("the cassettes", args.live.record.clone()),
+        named("the signing key", args.key.path()),
+        named("the state folder", environment::state_dir()),
+        named("the cache of compiled rubrics", environment::cache_dir()),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(repository)
+    .collect()
 }
 
 /// What the gate is certain to refuse, for whoever is about to pay.

@@ -1,52 +1,62 @@
-//! All that agents leave running when they are gone, also what has left their groups and wiped the mark from its environment:
-//! the kernel gives this process every orphan that is born below it, and none of them outlives the run.
+//! The launchers of this process, and what comes to it when one of them is killed: the kernel gives this process every orphan that
+//! is born below it, and none of them outlives its case.
 //!
-//! While other agents run nobody can tell whose an orphan is, but for those that still work in their case's folder. So it is
-//! when none runs that every child which is left is ended. That must never happen in a process that has other children:
-//! adopting is for programs, and not for whoever uses this as a library.
+//! A launcher ends its agent itself; this is for the day on which somebody ends the launcher. Adopting is for programs that have
+//! no other children, and not for whoever uses this as a library.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use eval_cage::end_children;
 use rustix::process::{Pid, getpid, set_child_subreaper};
 
-use super::processes::end_children;
-
-/// Who is running, and whether orphans come to us.
+/// Which launchers there are, and whether orphans come to us.
 #[derive(Debug, Default)]
 pub(crate) struct Family {
     adopts: bool,
-    /// A child that is neither.
-    spared: Option<Pid>,
-    running: Mutex<usize>,
+    launchers: Mutex<BTreeSet<i32>>,
 }
 
 impl Family {
-    /// From here on, every child of this process is an agent or what agents left, but for the one that is spared. Where the
-    /// kernel knows no adoption, only groups and marks are ended.
-    pub(crate) fn adopting(spared: Option<Pid>) -> Self {
-        Self { adopts: set_child_subreaper(Some(getpid())).is_ok(), spared, running: Mutex::new(0) }
+    /// From here on, every child of this process is a launcher or what one of them left. Where the kernel knows no adoption,
+    /// launchers are all that there is.
+    pub(crate) fn adopting() -> Self {
+        Self { adopts: set_child_subreaper(Some(getpid())).is_ok(), ..Self::default() }
     }
 
-    /// Counts an agent in, from before it is started until this is dropped.
-    pub(super) fn enter(&self) -> Member<'_> {
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        Member { family: self }
+    /// Starts a launcher. Nobody looks for orphans meanwhile.
+    pub(super) fn start<C>(&self, spawn: impl FnOnce() -> io::Result<(C, Pid)>) -> io::Result<(C, Pid)> {
+        let mut launchers = self.launchers();
+        let (child, pid) = spawn()?;
+        launchers.insert(pid.as_raw_nonzero().get());
+        Ok((child, pid))
+    }
+
+    /// Says that a launcher may be there until this is dropped.
+    pub(super) fn member(&self, launcher: Pid) -> Member<'_> {
+        Member { family: self, launcher: launcher.as_raw_nonzero().get() }
+    }
+
+    fn launchers(&self) -> MutexGuard<'_, BTreeSet<i32>> {
+        self.launchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An agent that may be running.
+/// A launcher that may be there.
 #[derive(Debug)]
 pub(super) struct Member<'a> {
     family: &'a Family,
+    launcher: i32,
 }
 
 impl Drop for Member<'_> {
     fn drop(&mut self) {
-        // Held to the end, so that no agent is started meanwhile.
-        let mut running = self.family.running.lock().unwrap_or_else(PoisonError::into_inner);
-        *running -= 1;
-        if self.family.adopts && *running == 0 {
-            end_children(self.family.spared);
+        // Held to the end, so that no launcher is started meanwhile.
+        let mut launchers = self.family.launchers();
+        launchers.remove(&self.launcher);
+        if self.family.adopts {
+            end_children(&launchers);
         }
     }
 }

@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::family::Family;
 use super::mark::RunMark;
 use super::process::{Ended, Ending, Invocation};
-use super::processes::GroupIdentity;
+use super::reach::Reach;
 use super::response::{Response, fault};
 use super::stop::Stop;
 use super::workspace::{Workspace, WorkspaceError};
 use crate::bench::Capture;
+use eval_cage::{Errand, Identity, Report, Task};
 use eval_model::case::ReadCase;
 use eval_model::contract::CapturedStream;
 use eval_model::outcome::{HarnessErrorKind, NoOutput};
@@ -45,8 +44,9 @@ pub(crate) struct LiveSut {
     /// Where workspaces are made.
     pub(crate) scratch: PathBuf,
     pub(crate) mark: RunMark,
-    /// Marks what this process starts, and no other that goes on with the run.
-    pub(crate) host: RunMark,
+    pub(crate) reach: Reach,
+    /// This program, which runs agents from processes of its own.
+    pub(crate) program: PathBuf,
     pub(crate) family: Arc<Family>,
 }
 
@@ -56,6 +56,8 @@ pub(crate) enum LiveEnd {
     Answered(LiveAnswer),
     /// The host ended the agent for reasons that are not the case's.
     Stopped,
+    /// Nothing was started, because the machine could not give the agent its place.
+    NoCage(String),
 }
 
 /// What an agent gave for one case.
@@ -77,6 +79,8 @@ pub(crate) enum PrepareError {
     Workspace(WorkspaceError),
     #[error("the runtime does not start")]
     Runtime(#[source] io::Error),
+    #[error("the case's folder has a path that is not UTF-8: name another one with TMPDIR")]
+    Path(#[source] serde_json::Error),
 }
 
 /// All that an agent needs before it can be started.
@@ -89,43 +93,62 @@ pub(crate) struct Prepared {
 impl LiveSut {
     /// Makes what the agent needs for one case. Nothing is started and nothing can be spent yet.
     pub(crate) fn prepare(&self, staged: &ReadCase) -> Result<Prepared, PrepareError> {
-        let workspace = Workspace::create(&self.scratch, &self.mark, &staged.files).map_err(PrepareError::Workspace)?;
+        let made = Workspace::create(&self.scratch, &self.mark, &staged.files, &self.reach.home_links);
+        let workspace = made.map_err(PrepareError::Workspace)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Ok(Prepared { workspace, runtime: runtime.map_err(PrepareError::Runtime)? })
     }
 
-    /// Runs the agent for one case. `started` is told the agent's process group before the agent is told anything; its error
-    /// is the only one, and ends the agent.
+    /// Runs the agent for one case. `started` is told the agent's launcher before that is told anything; its error is the only
+    /// one, and nothing is started then.
     pub(crate) fn answer<E>(
         &self,
         staged: &ReadCase,
         prepared: Prepared,
         budget_usd: f64,
         stop: &Stop,
-        started: impl FnOnce(&GroupIdentity) -> Result<(), E>,
+        started: impl FnOnce(&Identity) -> Result<(), E>,
     ) -> Result<LiveEnd, E> {
         let Prepared { workspace, runtime } = prepared;
-        let directory = workspace.path();
+        let request = super::request::request(&staged.case, &workspace.path(), budget_usd);
+        let task = Task::Run { command: self.command.clone(), request };
+        let errand = match self.errand(task, &workspace).to_line() {
+            Ok(errand) => errand,
+            Err(error) => return Ok(LiveEnd::NoCage(PrepareError::Path(error).to_string())),
+        };
         let invocation = Invocation {
-            command: &self.command,
-            environment: &self.environment_for(&workspace),
-            directory: &directory,
+            program: &self.program,
+            errand: &errand,
             folder: &workspace.folder(),
-            request: &super::request::request(&staged.case, &directory, budget_usd),
-            mark: &self.mark.of_case(&staged.case.case_id, &self.host),
+            family: &self.family,
             time: self.timeout,
             most_stdout: MOST_OUTPUT,
             most_stderr: MOST_STDERR,
         };
-        let _member = self.family.enter();
         let ended = runtime.block_on(super::process::run(&invocation, stop, started));
         // An agent that the kernel cannot end must not keep the run from its end.
         runtime.shutdown_background();
         Ok(self.judge(ended?, &workspace, staged))
     }
 
+    /// What a launcher is told.
+    pub(super) fn errand(&self, task: Task, workspace: &Workspace) -> Errand {
+        Errand {
+            task,
+            environment: self.environment_for(workspace).into_iter().collect(),
+            directory: workspace.path(),
+            folder: workspace.folder(),
+            own: workspace.own(),
+            temporary: workspace.temporary(),
+            allowed: self.reach.allowed.clone(),
+            resources: self.reach.resources,
+        }
+    }
+
     fn environment_for(&self, workspace: &Workspace) -> BTreeMap<OsString, OsString> {
         let mut environment = self.environment.clone();
+        environment.insert("HOME".into(), workspace.home().into());
+        environment.insert("TMPDIR".into(), workspace.temporary().into());
         if self.capture == Capture::WorkspaceDiff {
             environment.insert(COST_FILE_VARIABLE.into(), workspace.cost_file().into());
         }
@@ -135,13 +158,14 @@ impl LiveSut {
     fn judge(&self, ended: Ended, workspace: &Workspace, staged: &ReadCase) -> LiveEnd {
         let response = match ended.ending {
             Ending::Stopped => return LiveEnd::Stopped,
-            Ending::NotStarted(error) => not_started(&error),
+            Ending::Reported(Report::NoCage { message }) => return LiveEnd::NoCage(message),
+            Ending::Reported(report) => self.judge_report(report, &ended.stdout, workspace, staged),
+            Ending::Lost => Response::broken(HarnessErrorKind::Signal, "the process that keeps the agent was killed"),
             Ending::TimedOut => Response { output: Err(NoOutput::SutTimeout), cost: None },
             Ending::Flooded => {
                 let message = format!("more than {MOST_OUTPUT} bytes on stdout");
                 Response::broken(HarnessErrorKind::TooMuchOutput, message)
             }
-            Ending::Exited(status) => judge_exit(status, self.read_response(&ended.stdout, workspace, staged)),
         };
         LiveEnd::Answered(LiveAnswer {
             output: response.output,
@@ -149,6 +173,24 @@ impl LiveSut {
             duration_seconds: whole_milliseconds(ended.duration),
             stderr: as_text(&ended.stderr),
         })
+    }
+
+    /// An agent that failed may still have said what it cost.
+    fn judge_report(&self, report: Report, stdout: &[u8], workspace: &Workspace, staged: &ReadCase) -> Response {
+        let response = || self.read_response(stdout, workspace, staged);
+        match report {
+            Report::Exited { code: 0 } => response(),
+            Report::Exited { code } => response().failed(HarnessErrorKind::ExitStatus, format!("exit status {code}")),
+            Report::Signalled { signal } => {
+                response().failed(HarnessErrorKind::Signal, format!("killed by signal {signal}"))
+            }
+            // It was ended in the middle of something, so what is there is no answer.
+            Report::Resources { message } => Response::broken(HarnessErrorKind::Resources, message),
+            Report::NotStarted { message } => not_started(&message),
+            Report::Ended | Report::NoCage { .. } | Report::Held { .. } => {
+                Response::broken(HarnessErrorKind::Signal, "the agent was ended")
+            }
+        }
     }
 
     fn read_response(&self, stdout: &[u8], workspace: &Workspace, staged: &ReadCase) -> Response {
@@ -163,21 +205,9 @@ impl LiveSut {
 }
 
 /// Nothing was started, so nothing was spent.
-fn not_started(error: &io::Error) -> Response {
-    let message = format!("the command does not start: {}", error.kind());
+fn not_started(why: &str) -> Response {
+    let message = format!("the command does not start: {why}");
     Response { output: Err(fault(HarnessErrorKind::Spawn, message)), cost: Some(0.0) }
-}
-
-/// An agent that failed may still have said what it cost.
-fn judge_exit(status: ExitStatus, response: Response) -> Response {
-    match (status.success(), status.signal()) {
-        (true, _) => response,
-        (false, Some(signal)) => response.failed(HarnessErrorKind::Signal, format!("killed by signal {signal}")),
-        (false, None) => {
-            let code = status.code().unwrap_or_default();
-            response.failed(HarnessErrorKind::ExitStatus, format!("exit status {code}"))
-        }
-    }
 }
 
 /// An agent owns its cost file and may have put anything there; what is no short regular file says nothing.

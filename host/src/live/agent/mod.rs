@@ -9,8 +9,9 @@ mod command;
 mod family;
 mod live_sut;
 mod mark;
+mod probe;
 mod process;
-mod processes;
+mod reach;
 mod request;
 mod response;
 mod stop;
@@ -18,10 +19,14 @@ mod streams;
 mod unified_diff;
 mod workspace;
 
+#[cfg(test)]
+pub(crate) mod testing;
+
 pub(crate) use command::{AgentCommand, AgentFlags, quoted};
 pub(crate) use family::Family;
 pub(crate) use live_sut::{LiveAnswer, LiveEnd, LiveSut, PrepareError, Prepared};
-pub(crate) use mark::{Marked, RunMark};
-pub(crate) use processes::{GroupIdentity, boot_id, end_group_with_living_leader, end_marked};
+pub(crate) use mark::RunMark;
+pub(crate) use probe::Probed;
+pub(crate) use reach::{Confine, Protected, Reach, ReachArgs};
 pub(crate) use stop::Stop;
 pub(crate) use workspace::{Leftover, remove_leftovers};

@@ -1,42 +1,38 @@
-//! One agent process from its start to its certain end: fed, bounded in time and output, and gone with all it started.
+//! One agent process from its start to its certain end: told what to do, bounded in time and output, and gone with all it started.
 //!
-//! The leader is reaped last. Until then its process id, which is also the number of its group, cannot be given to anybody
-//! else, so the group can be ended without a race however the leader ended.
+//! What is started is a launcher of this program, which starts the agent (see `eval-cage`). It ends with everything below it when
+//! its standard input does, so nothing is left whether the host lets go of it or dies.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::future::Future;
-use std::io;
+use std::future::{Future, pending};
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use eval_cage::{COMMAND, Identity, LAUNCH, Report, read_report};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::mark::{CaseMark, MARK_VARIABLE, Marked};
-use super::processes::{GroupIdentity, end_own};
+use super::family::Family;
 use super::stop::Stop;
 use super::streams::{Collected, Head, Tail};
 use eval_model::contract::CapturedStream;
 
-/// How long the kernel may take to end what was killed, before it is left to itself.
-const ENDING: Duration = Duration::from_secs(5);
+/// How long a launcher may take to end what it started, before it is ended itself.
+const ENDING: Duration = Duration::from_secs(10);
 
 /// What to start, and within which bounds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Invocation<'a> {
-    pub(super) command: &'a [OsString],
-    /// The whole environment but for the mark.
-    pub(super) environment: &'a BTreeMap<OsString, OsString>,
-    pub(super) directory: &'a Path,
-    /// The folder of the case, in which nobody but its processes works.
+    /// This program.
+    pub(super) program: &'a Path,
+    /// What the launcher is told.
+    pub(super) errand: &'a [u8],
+    /// The folder of the case, where the launcher reports.
     pub(super) folder: &'a Path,
-    pub(super) request: &'a [u8],
-    pub(super) mark: &'a CaseMark,
+    pub(super) family: &'a Family,
     pub(super) time: Duration,
     pub(super) most_stdout: usize,
     pub(super) most_stderr: usize,
@@ -45,8 +41,10 @@ pub(super) struct Invocation<'a> {
 /// Why an agent's process is no longer there.
 #[derive(Debug)]
 pub(super) enum Ending {
-    NotStarted(io::Error),
-    Exited(ExitStatus),
+    /// The launcher says how the agent ended.
+    Reported(Report),
+    /// The launcher was ended by somebody else.
+    Lost,
     TimedOut,
     Flooded,
     /// The host asked for it.
@@ -62,48 +60,50 @@ pub(super) struct Ended {
     pub(super) duration: Duration,
 }
 
-/// Runs the agent. `started` is called with its group when it exists and before it is given its request; if that fails, the
-/// agent is ended at once.
+/// Runs the agent. `started` is called with its launcher when that exists and before it is told anything; if that fails, nothing
+/// is started.
 pub(super) async fn run<E>(
     invocation: &Invocation<'_>,
     stop: &Stop,
-    started: impl FnOnce(&GroupIdentity) -> Result<(), E>,
+    started: impl FnOnce(&Identity) -> Result<(), E>,
 ) -> Result<Ended, E> {
     let began = Instant::now();
-    let mut child = match spawn(invocation) {
-        Ok(child) => child,
-        Err(error) => return Ok(Ended::without_a_process(error)),
+    let (mut child, launcher) = match invocation.family.start(|| spawn(invocation)) {
+        Ok(started) => started,
+        Err(error) => {
+            let message = format!("eval-host does not start itself: {}", error.kind());
+            return Ok(Ended::without_a_process(Report::NoCage { message }));
+        }
     };
-    let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let leader = leader.expect("a child that was not waited for has a process id");
-    if let Err(error) = started(&GroupIdentity::of(leader)) {
-        end_and_reap(&mut child, leader, invocation).await;
+    let _member = invocation.family.member(launcher);
+    if let Err(error) = started(&Identity::of(launcher)) {
+        end(&mut child, launcher).await;
         return Err(error);
     }
-    let feeding = feed(child.stdin.take(), invocation.request.to_vec());
+    let errand = tell(child.stdin.take(), invocation.errand.to_vec());
     let mut stdout = Collected::new(child.stdout.take(), Head::new(invocation.most_stdout));
     let stderr = Collected::new(child.stderr.take(), Tail::new(invocation.most_stderr));
-    let why = first_of(exit_of(leader), stdout.overflow(), stop, invocation.time).await;
+    let why = first_of(&mut child, stdout.overflow(), stop, invocation.time).await;
     let duration = began.elapsed();
-    let status = end_and_reap(&mut child, leader, invocation).await;
-    feeding.abort();
+    // The launcher's standard input ends here, and with it the launcher.
+    errand.abort();
+    let _ = errand.await;
+    end(&mut child, launcher).await;
     let (stdout, stderr) = (stdout.finish(ENDING).await, stderr.finish(ENDING).await);
-    let ending = match (why, status) {
-        (Cause::Stop, _) => Ending::Stopped,
-        (Cause::Time, _) => Ending::TimedOut,
-        (Cause::Flood, _) => Ending::Flooded,
-        (Cause::Exit, _) if stdout.is_full() => Ending::Flooded,
-        (Cause::Exit, Some(status)) => Ending::Exited(status),
-        // It exited, so that it cannot be reaped is the kernel's secret; it gave no status that could be trusted.
-        (Cause::Exit, None) => Ending::TimedOut,
+    let ending = match why {
+        Cause::Stop => Ending::Stopped,
+        Cause::Time => Ending::TimedOut,
+        Cause::Flood => Ending::Flooded,
+        Cause::Exit if stdout.is_full() => Ending::Flooded,
+        Cause::Exit => read_report(invocation.folder).map_or(Ending::Lost, Ending::Reported),
     };
     Ok(Ended { ending, stdout: stdout.into_bytes(), stderr: stderr.into_stream(), duration })
 }
 
 impl Ended {
-    fn without_a_process(error: io::Error) -> Self {
+    fn without_a_process(report: Report) -> Self {
         Self {
-            ending: Ending::NotStarted(error),
+            ending: Ending::Reported(report),
             stdout: Vec::new(),
             stderr: CapturedStream::default(),
             duration: Duration::ZERO,
@@ -111,37 +111,30 @@ impl Ended {
     }
 }
 
-fn spawn(invocation: &Invocation<'_>) -> io::Result<Child> {
-    let (program, arguments) = invocation.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    Command::new(program)
-        .args(arguments)
+/// In a group of its own, so that Ctrl-C is for the host to handle.
+fn spawn(invocation: &Invocation<'_>) -> std::io::Result<(Child, Pid)> {
+    let child = Command::new(invocation.program)
+        .args([COMMAND, LAUNCH])
         .env_clear()
-        .envs(invocation.environment)
-        .env(MARK_VARIABLE, invocation.mark.as_str())
-        .current_dir(invocation.directory)
+        .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
         .kill_on_drop(true)
-        .spawn()
+        .spawn()?;
+    let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    Ok((child, id.expect("a child that was not waited for has a process id")))
 }
 
-/// Writes the request and closes the pipe. An agent that reads nothing is no error.
-fn feed(stdin: Option<ChildStdin>, request: Vec<u8>) -> JoinHandle<()> {
+/// Writes the errand and holds the pipe open until this is aborted. A launcher that reads nothing is gone, and that is seen.
+fn tell(stdin: Option<ChildStdin>, errand: Vec<u8>) -> JoinHandle<()> {
     tokio::spawn(async move {
         if let Some(mut stdin) = stdin {
-            let _ = stdin.write_all(&request).await;
+            let _ = stdin.write_all(&errand).await;
+            pending::<()>().await;
         }
     })
-}
-
-/// Waits until the leader has exited, and leaves it unreaped.
-async fn exit_of(leader: Pid) {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    let waiting = move || rustix::io::retry_on_intr(|| waitid(WaitId::Pid(leader), options)).map(drop);
-    // The closure cannot panic, and a runtime that is shutting down has ended the leader already.
-    let _ = tokio::task::spawn_blocking(waiting).await;
 }
 
 enum Cause {
@@ -151,23 +144,24 @@ enum Cause {
     Time,
 }
 
-async fn first_of(
-    exit: impl Future<Output = ()>,
-    flood: impl Future<Output = ()>,
-    stop: &Stop,
-    time: Duration,
-) -> Cause {
+async fn first_of(child: &mut Child, flood: impl Future<Output = ()>, stop: &Stop, time: Duration) -> Cause {
     tokio::select! {
         biased;
-        () = exit => Cause::Exit,
+        // That it cannot be waited for says that it is gone.
+        _ = child.wait() => Cause::Exit,
         () = flood => Cause::Flood,
         () = stop.requested() => Cause::Stop,
         () = sleep(time) => Cause::Time,
     }
 }
 
-/// Ends the whole group and whatever has left it, and only then lets go of the leader's process id.
-async fn end_and_reap(child: &mut Child, leader: Pid, invocation: &Invocation<'_>) -> Option<ExitStatus> {
-    end_own(leader, Marked::Case(invocation.mark), invocation.folder);
-    timeout(ENDING, child.wait()).await.ok().and_then(Result::ok)
+/// Waits for the launcher, which ends all that it started; one that does not is ended with its group.
+async fn end(child: &mut Child, launcher: Pid) {
+    drop(child.stdin.take());
+    if timeout(ENDING, child.wait()).await.is_err() {
+        // Not reaped yet, so the number is still its own.
+        let _ = kill_process_group(launcher, Signal::KILL);
+        // What the kernel cannot end is left to it.
+        let _ = timeout(ENDING, child.wait()).await;
+    }
 }

@@ -28,15 +28,15 @@ struct CaseFacts<'a> {
 }
 
 /// The request as one line. The workspace's path is UTF-8 because the host made it.
-pub(super) fn request(case: &BenchCase, workspace: &Path, budget_usd: f64) -> Vec<u8> {
+pub(super) fn request(case: &BenchCase, workspace: &Path, budget_usd: f64) -> String {
     let request = Request {
         protocol: PROTOCOL,
         case: CaseFacts { case_id: &case.case_id, task_class: &case.task_class },
         workspace: &workspace.to_string_lossy(),
         budget_usd,
     };
-    let mut line = serde_json::to_vec(&request).expect("names, a path and a finite number serialise");
-    line.push(b'\n');
+    let mut line = serde_json::to_string(&request).expect("names, a path and a finite number serialise");
+    line.push('\n');
     line
 }
 
@@ -55,7 +55,7 @@ mod tests {
             source: Source::Curated,
             added_at: "2026-11-16".parse().expect("a date"),
         };
-        let line = String::from_utf8(request(&case, Path::new("/w"), 0.5)).expect("UTF-8");
+        let line = request(&case, Path::new("/w"), 0.5);
         assert_eq!(
             line,
             concat!(

@@ -1,6 +1,7 @@
-//! The fresh folder that one agent works in for one case: a copy of the case's `input/`, and nothing else.
+//! The fresh folders that one agent has for one case: a workspace with a copy of the case's `input/` and nothing else, a home, a
+//! place for temporary files, and one for what it has to say of itself.
 //!
-//! Every case gets a parent folder of its own, so that nothing of another case and nothing of the host lies beside it. The
+//! Every case gets a parent folder of its own, so that nothing of another case and nothing of the host lies beside them. The
 //! folder is removed when the case is over, whatever rights its agent has taken from it; what a killed host left behind is
 //! found by the run's mark in its name.
 
@@ -11,7 +12,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -20,9 +21,25 @@ use super::mark::RunMark;
 use eval_evidence::files::{Dir, FileError};
 use eval_model::contract::CaseFiles;
 
-/// What a workspace is called, and what the cost file is called, below the folder made for the case.
+/// What the folders of all cases are called.
+pub(super) const FOLDER_PREFIX: &str = "eval-host-";
+
+/// The agent's own folders, below the folder made for the case.
 const WORKSPACE: &str = "workspace";
+const HOME: &str = "home";
+const TEMPORARY: &str = "tmp";
+const SAYS: &str = "says";
+
+/// The file in which an agent says what it cost.
 const COST_FILE: &str = "cost_usd";
+
+/// Something of the user's that an agent finds in its home as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HomeLink {
+    /// Its name below the home.
+    pub(crate) name: PathBuf,
+    pub(crate) target: PathBuf,
+}
 
 /// A folder for one case, removed when it is dropped.
 #[derive(Debug)]
@@ -55,25 +72,53 @@ impl Drop for Workspace {
 }
 
 impl Workspace {
-    /// Copies the files below `input/` into a new folder below `scratch`.
-    pub(super) fn create(scratch: &Path, mark: &RunMark, files: &CaseFiles) -> Result<Self, WorkspaceError> {
+    /// Copies the files below `input/` into a new folder below `scratch`, and makes the agent's other folders.
+    pub(super) fn create(
+        scratch: &Path,
+        mark: &RunMark,
+        files: &CaseFiles,
+        links: &[HomeLink],
+    ) -> Result<Self, WorkspaceError> {
         let failed = |source| WorkspaceError { scratch: scratch.to_owned(), source };
         let folder = tempfile::Builder::new().prefix(&prefix(mark)).tempdir_in(scratch);
         let workspace = Self { folder: folder.map_err(|error| failed(MakeError::Folder(error)))? };
         workspace.fill(files).map_err(|error| failed(error.into()))?;
+        links.iter().try_for_each(|link| workspace.link(link)).map_err(|error| failed(MakeError::Folder(error)))?;
         Ok(workspace)
     }
 
     fn fill(&self, files: &CaseFiles) -> Result<(), FileError> {
-        let root = Dir::open_ambient(self.folder.path())?.child_or_new(WORKSPACE)?;
+        let folder = Dir::open_ambient(self.folder.path())?;
+        [HOME, TEMPORARY, SAYS].into_iter().try_for_each(|name| folder.child_or_new(name).map(drop))?;
+        let root = folder.child_or_new(WORKSPACE)?;
         for (path, bytes) in input_files(files) {
             put(&root, path, bytes)?;
         }
         Ok(())
     }
 
+    fn link(&self, link: &HomeLink) -> io::Result<()> {
+        let path = self.home().join(&link.name);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        // Another rule may lie above it, and show it already.
+        if fs::symlink_metadata(&path).is_ok() { Ok(()) } else { symlink(&link.target, path) }
+    }
+
     pub(super) fn path(&self) -> PathBuf {
-        self.folder.path().join(WORKSPACE)
+        self.folder().join(WORKSPACE)
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.folder().join(HOME)
+    }
+
+    pub(super) fn temporary(&self) -> PathBuf {
+        self.folder().join(TEMPORARY)
+    }
+
+    /// All that is the agent's.
+    pub(super) fn own(&self) -> Vec<PathBuf> {
+        [WORKSPACE, HOME, TEMPORARY, SAYS].map(|name| self.folder().join(name)).into()
     }
 
     /// The folder made for the case, as the kernel names it.
@@ -82,12 +127,12 @@ impl Workspace {
     }
 
     pub(super) fn cost_file(&self) -> PathBuf {
-        self.folder.path().join(COST_FILE)
+        self.folder().join(SAYS).join(COST_FILE)
     }
 
     /// What the agent wrote to its cost file.
     pub(super) fn read_cost(&self, most: u64) -> Option<Vec<u8>> {
-        Dir::open_ambient(self.folder.path()).and_then(|folder| folder.read(COST_FILE, most)).ok()
+        Dir::open_ambient(&self.folder().join(SAYS)).and_then(|folder| folder.read(COST_FILE, most)).ok()
     }
 }
 
@@ -105,7 +150,7 @@ pub(super) fn input_files(files: &CaseFiles) -> impl Iterator<Item = (&str, &[u8
 }
 
 fn prefix(mark: &RunMark) -> String {
-    format!("eval-host-{mark}-")
+    format!("{FOLDER_PREFIX}{mark}-")
 }
 
 /// What could not be removed, and why.
@@ -169,11 +214,11 @@ mod tests {
     fn a_workspace_has_the_input_and_nothing_beside_it() {
         let scratch = tempfile::tempdir().expect("a folder");
         let mark = RunMark::new().expect("randomness");
-        let workspace = Workspace::create(scratch.path(), &mark, &files()).expect("a workspace");
+        let workspace = Workspace::create(scratch.path(), &mark, &files(), &[]).expect("a workspace");
         let path = workspace.path();
         assert_eq!(below(&path), ["a", "top"]);
         assert_eq!(fs::read(path.join("a/b.txt")).expect("a copy"), b"in");
-        assert_eq!(below(path.parent().expect("a parent")), [WORKSPACE]);
+        assert_eq!(below(path.parent().expect("a parent")), [HOME, SAYS, TEMPORARY, WORKSPACE]);
         drop(workspace);
         assert!(below(scratch.path()).is_empty());
     }
@@ -183,7 +228,7 @@ mod tests {
         let scratch = tempfile::tempdir().expect("a folder");
         let (ours, theirs) = (RunMark::new().expect("randomness"), RunMark::new().expect("randomness"));
         let leak = |mark| {
-            let mut workspace = Workspace::create(scratch.path(), mark, &files()).expect("a workspace");
+            let mut workspace = Workspace::create(scratch.path(), mark, &files(), &[]).expect("a workspace");
             workspace.folder.disable_cleanup(true);
             let path = workspace.folder.path().to_owned();
             std::mem::forget(workspace);

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::found::Basis;
 use super::writer::{Header, JournalError, Line, SCHEMA_VERSION, Written, chained};
 use crate::answers::StoredAnswer;
-use crate::live::agent::GroupIdentity;
+use eval_cage::Identity;
 use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
 use eval_model::money::Usd;
@@ -17,7 +17,7 @@ pub(crate) struct InFlight {
     pub(crate) case_id: CaseId,
     pub(crate) charged: Usd,
     /// The agent, and the boot of the machine that it ran in, if it came that far.
-    pub(crate) agent: Option<(String, GroupIdentity)>,
+    pub(crate) agent: Option<(String, Identity)>,
 }
 
 /// What a journal says.

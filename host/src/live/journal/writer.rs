@@ -13,7 +13,8 @@ use super::lock::JournalLock;
 
 use crate::answers::StoredAnswer;
 use crate::description::RunDescription;
-use crate::live::agent::{GroupIdentity, RunMark};
+use crate::live::agent::RunMark;
+use eval_cage::Identity;
 use eval_evidence::files::{Dir, FileError, FileProblem, Kind, Missing};
 use eval_evidence::memory::{JournalMemory, MemoryError, SeenJournal};
 use eval_evidence::verified::StoreMemory;
@@ -67,7 +68,7 @@ pub(super) enum Line {
     },
     Running {
         case_id: CaseId,
-        group: GroupIdentity,
+        group: Identity,
     },
     Finished(StoredAnswer),
 }
@@ -326,7 +327,7 @@ impl Journal {
     }
 
     /// Before an agent is told anything: how to find it.
-    pub(crate) fn running(&self, case_id: &CaseId, group: &GroupIdentity) -> Result<(), JournalError> {
+    pub(crate) fn running(&self, case_id: &CaseId, group: &Identity) -> Result<(), JournalError> {
         self.append(&Line::Running { case_id: case_id.clone(), group: group.clone() })
     }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::*;
-use crate::live::agent::{Marked, end_marked, processes};
+use crate::live::agent::testing::{processes_of, program, unconfined};
 use eval_model::contract::{BenchCase, Difficulty, Disposition, Source};
 
 struct Bench {
@@ -24,7 +24,8 @@ fn agent(script: &str) -> Bench {
         timeout: Duration::from_secs(60),
         scratch: scratch.path().to_owned(),
         mark: RunMark::new().expect("randomness"),
-        host: RunMark::new().expect("randomness"),
+        reach: unconfined(),
+        program: program(),
         family: Arc::default(),
     };
     Bench { scratch, sut }
@@ -45,7 +46,7 @@ fn staged() -> ReadCase {
 
 impl Bench {
     fn end(&self) -> LiveEnd {
-        let never_fails = |_: &GroupIdentity| Ok::<_, Infallible>(());
+        let never_fails = |_: &Identity| Ok::<_, Infallible>(());
         let Ok(end) = self.sut.answer(&staged(), self.prepared(), 0.5, &Stop::new(), never_fails);
         end
     }
@@ -58,7 +59,7 @@ impl Bench {
     fn answer(&self) -> LiveAnswer {
         match self.end() {
             LiveEnd::Answered(answer) => answer,
-            LiveEnd::Stopped => panic!("nobody asked it to stop"),
+            other => panic!("nobody asked it to stop: {other:?}"),
         }
     }
 
@@ -71,7 +72,7 @@ impl Bench {
 
     /// Every process of this run that is still there.
     fn survivors(&self) -> usize {
-        end_marked(Marked::Run(&self.sut.mark))
+        processes_of(self.scratch.path()).len()
     }
 }
 
@@ -101,12 +102,12 @@ fn an_agent_that_works_gets_its_request_and_answers_verbatim() {
 fn an_agent_sees_the_allow_listed_environment_and_nothing_beside_its_workspace() {
     let bench = agent(
         r#"names=$(env | cut -d= -f1 | sort | tr '\n' ' ')
-           found=$(find . .. | sort | tr '\n' ' ')
+           found=$(find . "$HOME" "$TMPDIR" | sed "s:$HOME:HOME:; s:$TMPDIR:TMPDIR:" | sort | tr '\n' ' ')
            printf '{"output":{"names":"%s","found":"%s"},"cost_usd":0}' "$names" "$found""#,
     );
     let output: serde_json::Value = serde_json::from_str(&bench.answer().output.expect("an answer")).expect("JSON");
-    assert_eq!(output["names"], "EVAL_HOST_MARK PATH PWD ", "PWD is the shell's own");
-    assert_eq!(output["found"], ". .. ../workspace ../workspace/app.js ./app.js ");
+    assert_eq!(output["names"], "HOME PATH PWD TMPDIR ", "PWD is the shell's own");
+    assert_eq!(output["found"], ". ./app.js HOME TMPDIR ");
 }
 
 #[test]
@@ -130,17 +131,12 @@ fn an_agent_that_hangs_is_ended_with_its_grandchildren() {
     // The grandchild has left the process group, and another has wiped its environment.
     let mut bench = agent("setsid sh -c 'sleep 1000' & env -i sleep 1000 & sh -c 'sleep 1000 & wait' & sleep 1000");
     bench.sut.timeout = Duration::from_millis(300);
-    let group = std::cell::Cell::new(None);
-    let started = |identity: &GroupIdentity| {
-        group.set(Some(identity.group));
-        Ok::<_, Infallible>(())
-    };
+    let started = |_: &Identity| Ok::<_, Infallible>(());
     let end = bench.sut.answer(&staged(), bench.prepared(), 0.5, &Stop::new(), started);
     let Ok(LiveEnd::Answered(answer)) = end else { panic!("it ran out of time") };
     assert_eq!(answer.output, Err(NoOutput::SutTimeout));
     assert_eq!(answer.cost, None);
     assert_eq!(bench.survivors(), 0);
-    assert_eq!(processes::living_members(group.get().expect("it was started")), 0);
 }
 
 #[test]
@@ -190,7 +186,7 @@ fn a_running_agent_is_stopped_when_asked() {
     let (tell, told) = mpsc::channel();
     thread::scope(|scope| {
         let running = scope.spawn(|| {
-            let started = |identity: &GroupIdentity| tell.send(identity.group);
+            let started = |identity: &Identity| tell.send(identity.group);
             bench.sut.answer(&staged(), bench.prepared(), 0.5, &stop, started).expect("somebody listens")
         });
         told.recv().expect("it was started");

@@ -7,6 +7,7 @@ use super::super::contents::InFlight;
 use super::*;
 use crate::answers::{Answer, ObtainedAnswer};
 use crate::description::tests::description;
+use eval_cage::Identity;
 use eval_evidence::verify::{FirstUse, LastSeenFile};
 use eval_model::contract::{CapturedStream, Meter};
 use eval_model::outcome::NoOutput;
@@ -65,8 +66,8 @@ pub(in crate::live::journal) fn answer(case_id: &str) -> StoredAnswer {
     StoredAnswer::new(&id(case_id), Digest::of(case_id.as_bytes()), &obtained)
 }
 
-fn group(number: i32) -> GroupIdentity {
-    GroupIdentity { group: number, leader_started: Some(7) }
+fn group(number: i32) -> Identity {
+    Identity { group: number, leader_started: Some(7) }
 }
 
 #[test]

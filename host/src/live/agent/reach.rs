@@ -1,0 +1,386 @@
+//! What an agent reaches: the rules of the registration and of the command line, resolved on this machine and held against what no
+//! agent may see.
+//!
+//! Landlock allows and cannot subtract, so a rule that would show the answer key, the evidence or another case is an error before
+//! the first case, whoever wrote it. What a rule is called in a record never says where it leads.
+
+#![expect(clippy::disallowed_methods, reason = "rules name files anywhere, and what counts is where they lead")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use eval_cage::{Allowed, Resources, SYSTEM_FOLDERS};
+use eval_model::advice::{Advice, Exit};
+use eval_model::confinement::{Cage, Confinement, Namespace, Network};
+
+use super::workspace::{FOLDER_PREFIX, HomeLink};
+use crate::bench::SutSettings;
+
+/// What an agent reaches, in a form that a launcher understands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// `None`: the agent is not confined.
+    pub(crate) allowed: Option<Allowed>,
+    pub(crate) resources: Resources,
+    pub(crate) home_links: Vec<HomeLink>,
+    read: BTreeSet<String>,
+    write: BTreeSet<String>,
+}
+
+/// Whether an agent is confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Confine {
+    Always,
+    /// The operator says knowingly that it is not.
+    Never,
+}
+
+/// What the command line and the machine say of an agent's reach, over what the registration says.
+#[derive(Debug)]
+pub(crate) struct ReachArgs<'a> {
+    pub(crate) confine: Confine,
+    pub(crate) read: &'a [PathBuf],
+    pub(crate) write: &'a [PathBuf],
+    /// The files that its command names, which it may read and execute.
+    pub(crate) command: Vec<PathBuf>,
+    pub(crate) home: Option<&'a Path>,
+    /// Where relative paths of the command line are looked for from.
+    pub(crate) here: &'a Path,
+    /// Where workspaces are made.
+    pub(crate) scratch: &'a Path,
+    pub(crate) protected: &'a [Protected],
+}
+
+/// Something that no agent may see.
+#[derive(Debug, Clone)]
+pub(crate) struct Protected {
+    /// With its article, as in "the store".
+    pub(crate) what: &'static str,
+    pub(crate) path: PathBuf,
+}
+
+/// Why a rule does not do.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReachError {
+    #[error("the rule `{rule}` is not an absolute path and does not begin with `~/`")]
+    Relative { rule: String },
+    #[error("the rule `{rule}` is for a home, and there is no HOME")]
+    NoHome { rule: String },
+    #[error("the rule `{rule}` names nothing that is there")]
+    NotThere { rule: String },
+    #[error("the rule `{rule}` would show {what}, `{}`, to the agent", path.display())]
+    Shows { rule: String, what: &'static str, path: PathBuf },
+    #[error("the agent's command names `{}`, which lies in {what}", file.display())]
+    InCommand { file: PathBuf, what: &'static str },
+    #[error("{what}, `{}`, lies in `{folder}`, which every agent may read", path.display())]
+    InSystem { what: &'static str, path: PathBuf, folder: &'static str },
+}
+
+impl Advice for ReachError {
+    fn exit(&self) -> Exit {
+        Exit::UsageOrCap
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Relative { .. } => {
+                "write the whole path, or one from the home of whoever runs it, such as `~/.config/my-agent`"
+            }
+            Self::NoHome { .. } => "set HOME, or write the whole path",
+            Self::NotThere { .. } => "make it, or leave the rule out",
+            Self::Shows { .. } => "name only what the agent needs: a folder beside it, or one further down",
+            Self::InCommand { .. } => "an agent must not lie where the answers are: move it",
+            Self::InSystem { .. } => "move it out of the system's folders",
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// A rule with where it leads.
+struct Rule {
+    /// What it is called in a record.
+    name: String,
+    path: PathBuf,
+    /// Where it lies below the user's home.
+    below_home: Option<PathBuf>,
+}
+
+impl Reach {
+    pub(crate) fn new(settings: &SutSettings, args: &ReachArgs<'_>) -> Result<Self, ReachError> {
+        let resources = Resources {
+            memory_mib: settings.memory_mib,
+            processes: settings.processes,
+            workspace_mib: settings.workspace_mib,
+        };
+        if args.confine == Confine::Never {
+            let none = BTreeSet::new();
+            return Ok(Self { allowed: None, resources, home_links: Vec::new(), read: none.clone(), write: none });
+        }
+        let protected = args.resolved();
+        let read = args.rules(&settings.read, args.read)?;
+        let write = args.rules(&settings.write, args.write)?;
+        check_system(&protected)?;
+        args.check_command(&protected)?;
+        read.iter().chain(&write).try_for_each(|rule| check(rule, &protected, args.scratch))?;
+        let link = |rule: &Rule| Some(HomeLink { name: rule.below_home.clone()?, target: rule.path.clone() });
+        let mut home_links: Vec<_> = read.iter().chain(&write).filter_map(link).collect();
+        // Parents first: what lies below them is seen through them.
+        home_links.sort_by(|one, other| one.name.cmp(&other.name));
+        let paths = |rules: &[Rule]| rules.iter().map(|rule| rule.path.clone()).collect::<Vec<_>>();
+        let shown = read.iter().map(|rule| rule.path.clone()).chain(args.command.clone()).collect();
+        let allowed =
+            Allowed { namespaces: true, network: settings.network.clone(), read: shown, write: paths(&write) };
+        let names = |rules: Vec<Rule>| rules.into_iter().map(|rule| rule.name).collect();
+        Ok(Self { allowed: Some(allowed), resources, home_links, read: names(read), write: names(write) })
+    }
+
+    /// What a record says of it, once it is known which version of Landlock holds.
+    pub(crate) fn confinement(&self, landlock_abi: u32) -> Confinement {
+        let Some(allowed) = &self.allowed else { return Confinement::None };
+        let own_network = (allowed.network == Network::None).then_some(Namespace::Net);
+        let namespaces = Namespace::ALWAYS.into_iter().chain(own_network).filter(|_| allowed.namespaces);
+        Confinement::Caged(Cage {
+            landlock_abi,
+            namespaces: namespaces.collect(),
+            network: allowed.network.clone(),
+            read: self.read.clone(),
+            write: self.write.clone(),
+            memory_mib: self.resources.memory_mib,
+            processes: self.resources.processes,
+            workspace_mib: self.resources.workspace_mib,
+        })
+    }
+}
+
+impl ReachArgs<'_> {
+    fn rules(&self, registered: &[String], flags: &[PathBuf]) -> Result<Vec<Rule>, ReachError> {
+        let registered = registered.iter().map(|rule| self.registered(rule));
+        registered.chain(flags.iter().map(|path| self.of_flag(path))).collect()
+    }
+
+    fn registered(&self, rule: &str) -> Result<Rule, ReachError> {
+        let path = match rule.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                let home = self.home.ok_or_else(|| ReachError::NoHome { rule: rule.to_owned() })?;
+                home.join(rest.trim_start_matches('/'))
+            }
+            _ if rule.starts_with('/') => PathBuf::from(rule),
+            _ => return Err(ReachError::Relative { rule: rule.to_owned() }),
+        };
+        self.rule(rule.to_owned(), &path)
+    }
+
+    /// A flag names a path of this machine. The record gets it from the home, or its last name.
+    fn of_flag(&self, flag: &Path) -> Result<Rule, ReachError> {
+        let from_home = flag.strip_prefix("~").ok().and_then(|rest| Some(self.home?.join(rest)));
+        let path = plain(&from_home.unwrap_or_else(|| self.here.join(flag)));
+        let last = path.file_name().map_or_else(|| "/".to_owned(), |name| format!("…/{}", name.to_string_lossy()));
+        let name = self.below_home(&path).map_or(last, |below| format!("~/{}", below.display()));
+        self.rule(name, &path)
+    }
+
+    fn rule(&self, name: String, path: &Path) -> Result<Rule, ReachError> {
+        let leads_to = fs::canonicalize(path).map_err(|_| ReachError::NotThere { rule: path.display().to_string() })?;
+        Ok(Rule { name, path: leads_to, below_home: self.below_home(path) })
+    }
+
+    fn below_home(&self, path: &Path) -> Option<PathBuf> {
+        let below = path.strip_prefix(self.home?).ok()?;
+        let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
+        (is_plain && below != Path::new("")).then(|| below.to_owned())
+    }
+
+    fn resolved(&self) -> Vec<Protected> {
+        let scratch = Protected { what: "the workspaces of other cases", path: self.scratch.to_owned() };
+        let all = self.protected.iter().cloned().chain([scratch]);
+        all.map(|protected| Protected { path: resolved(&self.here.join(&protected.path)), ..protected }).collect()
+    }
+
+    fn check_command(&self, protected: &[Protected]) -> Result<(), ReachError> {
+        for file in &self.command {
+            // Anybody's files may lie beside workspaces.
+            let holds =
+                |protected: &&Protected| file.starts_with(&protected.path) && !is_scratch(protected, self.scratch);
+            if let Some(Protected { what, .. }) = protected.iter().find(holds) {
+                return Err(ReachError::InCommand { file: file.clone(), what });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A path without `.` and `..`, as people read it.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+fn is_scratch(protected: &Protected, scratch: &Path) -> bool {
+    protected.path == resolved(scratch)
+}
+
+/// Where a path leads, also one of which only the beginning is there yet.
+fn resolved(path: &Path) -> PathBuf {
+    if let Ok(path) = fs::canonicalize(path) {
+        return path;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => resolved(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+fn check_system(protected: &[Protected]) -> Result<(), ReachError> {
+    for Protected { what, path } in protected {
+        let lies_in = |folder: &&str| path.starts_with(resolved(Path::new(folder)));
+        if let Some(folder) = SYSTEM_FOLDERS.into_iter().find(|folder| lies_in(&folder)) {
+            return Err(ReachError::InSystem { what, path: path.clone(), folder });
+        }
+    }
+    Ok(())
+}
+
+/// A rule must neither contain what is protected nor lie in it.
+fn check(rule: &Rule, protected: &[Protected], scratch: &Path) -> Result<(), ReachError> {
+    let shows = |protected: &&Protected| {
+        let lies_in = if is_scratch(protected, scratch) {
+            is_in_workspace(&rule.path, &protected.path)
+        } else {
+            rule.path.starts_with(&protected.path)
+        };
+        lies_in || protected.path.starts_with(&rule.path)
+    };
+    match protected.iter().find(shows) {
+        Some(Protected { what, path }) => Err(ReachError::Shows { rule: rule.name.clone(), what, path: path.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// Anybody's files may lie beside workspaces; what lies in one is a case's.
+fn is_in_workspace(path: &Path, scratch: &Path) -> bool {
+    let below = path.strip_prefix(scratch).ok().and_then(|below| below.components().next());
+    below.is_some_and(|first| first.as_os_str().to_string_lossy().starts_with(FOLDER_PREFIX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Machine {
+        temp: tempfile::TempDir,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let temp = tempfile::tempdir().expect("a folder");
+            for folder in
+                ["home/.config/agent", "home/.local/state/eval-host", "repo/.git", "repo/bench/a/cases", "tmp"]
+            {
+                fs::create_dir_all(temp.path().join(folder)).expect("a folder");
+            }
+            Self { temp }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            fs::canonicalize(self.temp.path()).expect("a folder").join(name)
+        }
+
+        fn reach(&self, registered: &[&str], flags: &[&str]) -> Result<Reach, ReachError> {
+            let mut settings = SutSettings::of_command(vec!["agent".to_owned()]);
+            settings.read = registered.iter().map(|rule| (*rule).to_owned()).collect();
+            let protected = [
+                ("the bench", "repo/bench"),
+                ("the store", "repo/.codegenie/eval"),
+                ("the repository", "repo/.git"),
+                ("the state folder", "home/.local/state/eval-host"),
+            ];
+            let protected = protected.map(|(what, path)| Protected { what, path: self.path(path) });
+            let flags: Vec<_> = flags.iter().map(PathBuf::from).collect();
+            Reach::new(
+                &settings,
+                &ReachArgs {
+                    confine: Confine::Always,
+                    read: &flags,
+                    write: &[],
+                    command: Vec::new(),
+                    home: Some(&self.path("home")),
+                    here: &self.path("repo"),
+                    scratch: &self.path("tmp"),
+                    protected: &protected,
+                },
+            )
+        }
+
+        #[track_caller]
+        fn refuses(&self, registered: &[&str], flags: &[&str], expected: &str) {
+            let said = self.reach(registered, flags).expect_err("it shows too much").to_string();
+            assert_eq!(said.replace(&self.path("").display().to_string(), "/"), expected);
+        }
+    }
+
+    #[test]
+    fn a_rule_leads_where_it_says_and_is_recorded_by_its_name() {
+        let machine = Machine::new();
+        let reach = machine.reach(&["~/.config/agent"], &["../home/.config"]).expect("it shows nothing");
+        let allowed = reach.allowed.clone().expect("confined");
+        assert_eq!(allowed.read, [machine.path("home/.config/agent"), machine.path("home/.config")]);
+        let Confinement::Caged(cage) = reach.confinement(7) else { panic!("confined") };
+        assert_eq!(cage.read.iter().collect::<Vec<_>>(), ["~/.config", "~/.config/agent"]);
+        let links: Vec<_> = reach.home_links.iter().map(|link| link.name.clone()).collect();
+        assert_eq!(links, [Path::new(".config"), Path::new(".config/agent")]);
+    }
+
+    #[test]
+    fn a_rule_that_would_show_what_no_agent_may_see_is_refused_by_name() {
+        let machine = Machine::new();
+        machine.refuses(
+            &["~"],
+            &[],
+            "the rule `~` would show the state folder, `/home/.local/state/eval-host`, to the agent",
+        );
+        machine.refuses(
+            &[],
+            &["."],
+            "the rule `…/.` would show the bench, `/repo/bench`, to the agent".replace("…/.", "…/repo").as_str(),
+        );
+        machine.refuses(
+            &[],
+            &["bench/a/cases"],
+            "the rule `…/cases` would show the bench, `/repo/bench`, to the agent",
+        );
+        machine.refuses(&["/"], &[], "the rule `/` would show the bench, `/repo/bench`, to the agent");
+        machine.refuses(&["config"], &[], "the rule `config` is not an absolute path and does not begin with `~/`");
+        machine.refuses(&["~/nothing"], &[], "the rule `/home/nothing` names nothing that is there");
+        machine.refuses(
+            &[],
+            &["../tmp"],
+            "the rule `…/tmp` would show the workspaces of other cases, `/tmp`, to the agent",
+        );
+        std::os::unix::fs::symlink(machine.path("repo"), machine.path("home/link")).expect("a link");
+        machine.refuses(&["~/link"], &[], "the rule `~/link` would show the bench, `/repo/bench`, to the agent");
+    }
+
+    #[test]
+    fn files_beside_workspaces_may_be_shown_and_workspaces_may_not() {
+        let machine = Machine::new();
+        fs::create_dir_all(machine.path("tmp/tools")).expect("a folder");
+        machine.reach(&[], &["../tmp/tools"]).expect("it is nobody's workspace");
+        fs::create_dir_all(machine.path("tmp/eval-host-1-2/workspace")).expect("a folder");
+        assert!(machine.reach(&[], &["../tmp/eval-host-1-2/workspace"]).is_err());
+    }
+
+    #[test]
+    fn what_lies_in_the_systems_folders_cannot_be_protected() {
+        let in_system = Protected { what: "the bench", path: PathBuf::from("/usr/src/bench") };
+        let said = check_system(&[in_system]).expect_err("every agent reads it").to_string();
+        assert_eq!(said, "the bench, `/usr/src/bench`, lies in `/usr`, which every agent may read");
+    }
+}
