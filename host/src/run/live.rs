@@ -22,7 +22,7 @@ use super::error::RunError;
 use super::event::{Event, emit_notes};
 use super::record::{Committed, LiveFacts};
 use crate::description::RunDescription;
-use crate::live::agent::{AgentCommand, Family, LiveSut, RunMark};
+use crate::live::agent::{AgentCommand, CommandFiles, Family, LiveSut, RunMark};
 use crate::live::cost::Budget;
 use crate::live::guard::Guard;
 use crate::live::interrupt::Interrupt;
@@ -34,6 +34,8 @@ use crate::live::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting
 /// What a live run is given besides what every run has.
 pub(crate) struct LiveRequest<'a> {
     pub(crate) agent: &'a AgentCommand,
+    /// What its command names.
+    pub(crate) files: &'a CommandFiles,
     /// The variables that agents get, with their values.
     pub(crate) environment: BTreeMap<OsString, OsString>,
     /// The most that the run may cost.
@@ -165,7 +167,7 @@ impl Run<'_> {
         let run = Run { description: started.header.run.clone(), ..self };
         let recorder = request.record.clone().map(|folder| Recorder {
             folder,
-            sut: request.agent.name(),
+            sut: request.agent.sut(request.files),
             store_id: store.id(),
             started_marker: started.header.started_marker,
         });
@@ -174,6 +176,7 @@ impl Run<'_> {
             lock,
             journal: started.journal,
             earlier: started.earlier,
+            files: request.files,
             recorder,
             interrupt: request.interrupt,
             clock: run.clock,
@@ -243,6 +246,7 @@ fn live_sut(request: &LiveRequest<'_>, mark: RunMark, host: RunMark, guard: &Gua
         command: request.agent.words.clone(),
         environment: request.environment.clone(),
         capture: settings.capture,
+        named: request.agent.named.clone(),
         timeout: Duration::from_secs(settings.timeout_seconds),
         scratch: request.scratch.clone(),
         mark,

@@ -28,7 +28,7 @@ use crate::bench::fixture::Fixture;
 use crate::bench::select::Wanted;
 use crate::bench::{Bench, InputRoot, load_bench};
 use crate::description::{LiveDescription, RunDescription};
-use crate::live::agent::{AgentCommand, AgentFlags};
+use crate::live::agent::{AgentCommand, AgentFlags, CommandFiles};
 use crate::live::interrupt::Interrupt;
 use crate::live::resume::Resume;
 use crate::live::run_lock::RunLockQueue;
@@ -296,11 +296,13 @@ fn an_edited_answer_set_cannot_be_chained_into_a_record_that_no_verification_acc
 
 /// A live run of the fixture by an agent that is a line of shell.
 fn live(desk: &Desk, line: &str, cap: f64, resume: Resume, interrupt: &Interrupt) -> Result<LiveOutcome, LiveError> {
-    let flags = AgentFlags { command: Some(line.to_owned()), capture: None };
+    let flags = AgentFlags { command: Some(line.to_owned()), ..AgentFlags::default() };
     let agent = AgentCommand::new(&Fixture::task_class(), None, &flags, desk.temp.path()).expect("an agent");
     let cap = Usd::from_dollars(cap).expect("an amount");
+    let files = CommandFiles::of(&agent.words, None).expect("readable files");
     let request = LiveRequest {
         agent: &agent,
+        files: &files,
         environment: [("PATH".into(), "/usr/bin:/bin".into())].into(),
         cap,
         resume,
@@ -312,7 +314,7 @@ fn live(desk: &Desk, line: &str, cap: f64, resume: Resume, interrupt: &Interrupt
         program: "/bin/true".into(),
         bench_root: desk.fixture.path(".."),
     };
-    let live = LiveDescription { sut: agent.sut(), cap, per_case: agent.most_per_case() };
+    let live = LiveDescription { sut: agent.sut(&files), cap, per_case: agent.most_per_case() };
     let run = desk.run(desk.describe(None).answered_by(live), 1);
     let queue = RunLockQueue::join(&desk.fixture.path(".."), &Fixture::task_class()).expect("a place");
     let store = desk.path("store");
