@@ -38,12 +38,36 @@ REPORT = fields({
     "mean_score": figure, "lower_bound_95": figure, "total_cost_usd": figure, "recorded_cost_usd": figure,
     "block_severity_failure_modes": list_of(text), "aborted": flag, "had_load_errors": flag,
     "load_errors": list_of(fields({"folder": text, "field": text, "message": text})), "warnings": list_of(text)})
+SUT = fields({"name": text, "version": text, "model": option(text), "command_digest": option(digest), "files": map_of(text, digest)})
+NAMESPACES = ("ipc", "mount", "net", "pid", "user")
+PORT = shape(lambda value: type(value) is int and 0 < value < 1 << 16, "a TCP port")
+
+
+def network(value):
+    if isinstance(value, list):
+        want(value, "a network has an empty list of ports")
+        list_of(PORT)(value)
+    else:
+        one_of("open", "none")(value)
+
+
+CAGE = fields({"landlock_abi": shape(lambda value: type(value) is int and 0 <= value < 1 << 32, "a version of Landlock"),
+               "namespaces": list_of(one_of(*NAMESPACES)), "network": network, "read": list_of(text), "write": list_of(text),
+               "memory_mib": count, "processes": count, "workspace_mib": count})
+
+
+def confinement(value):
+    if value != "none":
+        fields({"caged": CAGE})(value)
+
+
 RECORD = fields({
     "schema_version": count, "schema_minor": count, "store_id": store_id, "task_class": slug, "seq": count,
     "prev_hash": digest, "run_id": digest, "mode": one_of("live", "cassette"),
-    "suts": list_of(fields({"name": text, "version": text, "command_digest": option(digest)})),
+    "suts": list_of(SUT),
     "output_kinds": list_of(one_of("live", "recorded", "solved_example")), "started_at": time, "finished_at": time,
-    "started_marker": option(digest), "shards_elsewhere": count, "harness_version": text, "wasmtime_version": text,
+    "started_marker": option(digest), "shards_elsewhere": count,
+    "continues": option(digest), "confinement": option(confinement), "max_cost_usd": option(figure), "harness_version": text, "wasmtime_version": text,
     "bench_git_commit": option(commit), "bench_dirty": option(flag), "rubric_digest": digest,
     "registration_digest": digest, "rubric_world": text,
     "limits": fields(dict.fromkeys(("fuel", "wall_clock_seconds", "memory_mib", "scratch_mib", "scratch_entries", "output_kib"), count)),

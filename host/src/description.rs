@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use eval_evidence::gate::BenchCommit;
 use eval_evidence::record::Sut;
-use eval_model::ids::{Digest, TaskClassName};
+use eval_model::confinement::Confinement;
+use eval_model::ids::{Digest, RecordHash, TaskClassName};
 use eval_model::money::Usd;
 use eval_model::report::Selection;
 use eval_model::utc::UtcMillis;
@@ -38,7 +39,7 @@ pub(crate) struct RunDescription {
     pub(crate) started_at: UtcMillis,
 }
 
-/// Who answers in a live run, and for how much.
+/// Who answers in a live run, how far it is confined, and for how much.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LiveDescription {
@@ -47,6 +48,9 @@ pub(crate) struct LiveDescription {
     pub(crate) cap: Usd,
     #[serde(rename = "per_case_nano_usd")]
     pub(crate) per_case: Option<Usd>,
+    pub(crate) confinement: Confinement,
+    /// The capped record whose skipped cases are answered.
+    pub(crate) continues: Option<RecordHash>,
 }
 
 impl RunDescription {
@@ -110,6 +114,8 @@ impl RunDescription {
     pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let command = |run: &Self| run.live.as_ref().map(|live| live.sut.clone());
         let money = |run: &Self| run.live.as_ref().map(|live| (live.cap, live.per_case));
+        let confinement = |run: &Self| run.live.as_ref().map(|live| live.confinement.clone());
+        let continues = |run: &Self| run.live.as_ref().and_then(|live| live.continues);
         let checks = [
             (self.harness_version == other.harness_version, "another version of eval-host"),
             (self.task_class == other.task_class, "another task class"),
@@ -119,6 +125,8 @@ impl RunDescription {
             (self.shard == other.shard, "another --shard"),
             (command(self) == command(other), "another command"),
             (money(self) == money(other), "another --max-cost-usd or max_cost_usd_per_case"),
+            (confinement(self) == confinement(other), "another confinement"),
+            (continues(self) == continues(other), "another --continue"),
         ];
         let differences = checks.into_iter().filter(|(is_same, _)| !is_same).map(|(_, what)| what.to_owned());
         differences.chain(self.differing_cases(other)).collect()
@@ -138,7 +146,10 @@ impl RunDescription {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use super::*;
+    use eval_model::confinement::{Cage, Namespace, Network};
 
     pub(crate) fn description() -> RunDescription {
         RunDescription {
@@ -154,10 +165,14 @@ pub(crate) mod tests {
                 sut: Sut {
                     name: "agent".to_owned(),
                     version: "1".to_owned(),
+                    model: None,
                     command_digest: Some(Digest::of(b"agent")),
+                    files: BTreeMap::new(),
                 },
                 cap: Usd::from_dollars(5.0).expect("an amount"),
                 per_case: None,
+                confinement: Confinement::None,
+                continues: None,
             }),
             shard: None,
             started_at: "2026-11-16T09:30:00.000Z".parse().expect("a time"),
@@ -170,9 +185,27 @@ pub(crate) mod tests {
         let mut other = description();
         other.rubric_digest = Digest::of(b"other");
         other.selected = vec!["001-a".to_owned(), "003-c".to_owned()];
-        other.live.as_mut().expect("live").cap = Usd::ZERO;
-        let expected =
-            ["another rubric", "another --max-cost-usd or max_cost_usd_per_case", "other cases: `002-b` and 1 more"];
+        let cage = Cage {
+            landlock_abi: 6,
+            namespaces: Namespace::ALWAYS.into(),
+            network: Network::Open,
+            read: BTreeSet::new(),
+            write: BTreeSet::new(),
+            memory_mib: 4096,
+            processes: 512,
+            workspace_mib: 1024,
+        };
+        let live = other.live.as_mut().expect("live");
+        live.cap = Usd::ZERO;
+        live.confinement = Confinement::Caged(cage);
+        live.continues = Some(RecordHash::GENESIS);
+        let expected = [
+            "another rubric",
+            "another --max-cost-usd or max_cost_usd_per_case",
+            "another confinement",
+            "another --continue",
+            "other cases: `002-b` and 1 more",
+        ];
         assert_eq!(description().differences(&other), expected);
         assert_eq!(other.differences(&description()), expected);
     }

@@ -6,6 +6,7 @@
 
 pub mod advice;
 pub mod case;
+pub mod confinement;
 pub mod contract;
 pub mod ids;
 pub mod json;

@@ -70,6 +70,7 @@ impl AgentClaim {
         Sut {
             name: said(&self.name).unwrap_or_else(|| known.name.clone()),
             version: said(&self.version).unwrap_or_else(|| known.version.clone()),
+            model: said(&self.model).or_else(|| known.model.clone()),
             ..known.clone()
         }
     }

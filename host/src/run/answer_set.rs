@@ -92,8 +92,8 @@ impl AnswerSetHeader {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 enum Line {
-    AnswerSet(AnswerSetHeader),
-    Answer(StoredAnswer),
+    AnswerSet(Box<AnswerSetHeader>),
+    Answer(Box<StoredAnswer>),
     End { answers: u64, blake3: Digest },
 }
 
@@ -203,14 +203,14 @@ impl AnswerSetWriter {
     fn create(folder: &Path, name: &str, header: AnswerSetHeader) -> Result<Self, FileError> {
         let draft = Draft::begin(Dir::open_own(folder, Missing::Create)?, name, Audience::Owner)?;
         let mut writer = Self { draft, hasher: blake3::Hasher::new(), answers: 0, error: None };
-        writer.line(&Line::AnswerSet(header));
+        writer.line(&Line::AnswerSet(Box::new(header)));
         Ok(writer)
     }
 
     /// Adds an answer. An error is kept for the end.
     fn add(&mut self, answer: &StoredAnswer) {
         self.answers += 1;
-        self.line(&Line::Answer(answer.clone()));
+        self.line(&Line::Answer(Box::new(answer.clone())));
     }
 
     /// Gives its path, and the digest of all its bytes.
@@ -298,11 +298,11 @@ impl AnswerSet {
         };
         header.check()?;
         let cases: BTreeSet<_> = header.run.names().into_iter().collect();
-        let mut set = Self { header, answers: BTreeMap::new(), digest: Digest::of(bytes) };
+        let mut set = Self { header: *header, answers: BTreeMap::new(), digest: Digest::of(bytes) };
         let mut end = None;
         for line in lines.by_ref() {
             match parse_line(line)? {
-                Line::Answer(answer) => set.add(answer, &cases)?,
+                Line::Answer(answer) => set.add(*answer, &cases)?,
                 Line::End { answers, blake3 } => {
                     end = Some((answers, blake3, line.len()));
                     break;

@@ -118,6 +118,9 @@ impl Run<'_> {
             finished_at,
             started_marker,
             shards_elsewhere,
+            continues: live.and_then(|live| live.continues),
+            confinement: live.map(|live| live.confinement.clone()),
+            max_cost_usd: live.map(|live| live.cap.dollars()),
             harness_version: run.harness_version.clone(),
             wasmtime_version: WASMTIME_VERSION.to_owned(),
             bench_git_commit: run.bench_commit.as_ref().map(|bench| bench.commit.clone()),
@@ -155,5 +158,6 @@ pub(crate) fn exit_of<S>(report: &Report<S>) -> Exit {
 }
 
 fn recorded_sut(sut: &SutName) -> Sut {
-    Sut { name: sut.name.clone(), version: sut.version.clone(), command_digest: None }
+    let SutName { name, version } = sut.clone();
+    Sut { name, version, model: None, command_digest: None, files: BTreeMap::new() }
 }

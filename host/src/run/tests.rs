@@ -13,6 +13,7 @@ use eval_evidence::store::Evidence as _;
 use eval_evidence::verified::{StoreMemory, VerifiedStore};
 use eval_evidence::verify::FirstUse;
 use eval_model::advice::{Advice as _, Exit};
+use eval_model::confinement::Confinement;
 use eval_model::contract::{CapturedStream, RawScore, RubricFault, RubricRunner, RunnerError, ScoreRequest, Scored};
 use eval_model::money::Usd;
 use eval_model::outcome::OutcomeClass;
@@ -314,7 +315,13 @@ fn live(desk: &Desk, line: &str, cap: f64, resume: Resume, interrupt: &Interrupt
         program: "/bin/true".into(),
         bench_root: desk.fixture.path(".."),
     };
-    let live = LiveDescription { sut: agent.sut(&files), cap, per_case: agent.most_per_case() };
+    let live = LiveDescription {
+        sut: agent.sut(&files),
+        cap,
+        per_case: agent.most_per_case(),
+        confinement: Confinement::None,
+        continues: None,
+    };
     let run = desk.run(desk.describe(None).answered_by(live), 1);
     let queue = RunLockQueue::join(&desk.fixture.path(".."), &Fixture::task_class()).expect("a place");
     let store = desk.path("store");

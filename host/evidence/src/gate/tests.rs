@@ -1,6 +1,6 @@
 //! Tests of `gate`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::*;
@@ -23,6 +23,11 @@ fn standards() -> Standards {
         block_modes: ["cve_still_present".to_owned()].into(),
         signed_records: false,
     }
+}
+
+fn sut(name: &str, version: &str) -> Sut {
+    let (name, version) = (name.to_owned(), version.to_owned());
+    Sut { name, version, model: None, command_digest: None, files: BTreeMap::new() }
 }
 
 /// The bench that the evidence is of.
@@ -177,7 +182,7 @@ fn evidence_of_another_rubric_or_of_other_cases_is_not_sufficient() {
 fn evidence_that_is_not_whole_is_not_sufficient() {
     assert_eq!(codes(|record| record.report.selection.selected = 1), ["cases_selected"]);
     assert_eq!(codes(|record| drop(record.case_digest_set.pop_first())), ["not_every_case"]);
-    let other = Sut { name: "other".to_owned(), version: "2".to_owned(), command_digest: None };
+    let other = sut("other", "2");
     assert_eq!(codes(|record| record.suts.extend([other])), ["several_systems_under_test"]);
     assert_eq!(codes(|record| record.suts.clear()), ["no_system_under_test"]);
     assert_eq!(codes(|record| record.report.aborted = true), ["aborted"]);
@@ -514,7 +519,7 @@ proptest! {
         record.report.passed_count = passed_count;
         record.report.selection.selected = selected;
         record.bench_dirty = was_dirty;
-        let sut = |n: usize| Sut { name: n.to_string(), version: String::new(), command_digest: None };
+        let sut = |n: usize| sut(&n.to_string(), "");
         record.suts = (0..systems).map(sut).collect();
         record.report.aborted = aborted;
         record.report.had_load_errors = had_load_errors;

@@ -8,6 +8,7 @@ use crate::cassette::{Recording, SutName};
 use crate::chain::{Position, StoreId};
 use crate::store::IncomingObjects;
 use eval_model::case::ReadCase;
+use eval_model::confinement::{Cage, Confinement, Namespace, Network};
 use eval_model::contract::{
     BenchCase, CapturedStream, CaseFiles, Difficulty, Disposition, Meter, RawScore, RubricFault, RubricRunner,
     RunnerError, ScoreRequest, Scored, Source,
@@ -83,12 +84,15 @@ impl Run {
             seq: 0,
             prev_hash: RecordHash::GENESIS,
             mode: Mode::Cassette,
-            suts: BTreeSet::from([Sut { name: sut.name, version: sut.version, command_digest: None }]),
+            suts: BTreeSet::from([recorded_sut(&sut)]),
             output_kinds: BTreeSet::from([OutputKind::Recorded]),
             started_at: time(0),
             finished_at: time(30),
             started_marker: None,
             shards_elsewhere: 0,
+            continues: None,
+            confinement: None,
+            max_cost_usd: None,
             harness_version: "0.1.0".to_owned(),
             wasmtime_version: "48.0.8".to_owned(),
             bench_git_commit: Some("0123456789abcdef0123456789abcdef01234567".parse().expect("a commit")),
@@ -132,14 +136,39 @@ impl Run {
         let mut record = self.at(position);
         record.mode = Mode::Live;
         record.output_kinds = BTreeSet::from([OutputKind::Live]);
-        let live = |sut: &Sut| Sut { command_digest: Some(Digest::of(b"agent")), ..sut.clone() };
+        let live = |sut: &Sut| Sut {
+            command_digest: Some(Digest::of(b"agent")),
+            files: BTreeMap::from([("agent.sh".to_owned(), Digest::of(b"script"))]),
+            ..sut.clone()
+        };
         record.suts = record.suts.iter().map(live).collect();
         record.started_marker = Some(marker);
+        record.confinement = Some(Confinement::Caged(cage()));
+        record.max_cost_usd = Some(5.0);
         record.cassette_digest_set.values_mut().for_each(|digest| *digest = None);
         record.budget_usd_set.values_mut().for_each(|budget| *budget = Some(1.0));
         record.report.total_cost_usd = record.report.recorded_cost_usd;
         record.report.recorded_cost_usd = 0.0;
         record
+    }
+}
+
+fn recorded_sut(sut: &SutName) -> Sut {
+    let SutName { name, version } = sut.clone();
+    Sut { name, version, model: None, command_digest: None, files: BTreeMap::new() }
+}
+
+/// A cage that lacks nothing.
+pub fn cage() -> Cage {
+    Cage {
+        landlock_abi: 6,
+        namespaces: Namespace::ALWAYS.into(),
+        network: Network::Open,
+        read: BTreeSet::from(["~/.config/agent".to_owned()]),
+        write: BTreeSet::new(),
+        memory_mib: 4096,
+        processes: 512,
+        workspace_mib: 1024,
     }
 }
 

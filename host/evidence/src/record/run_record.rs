@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::cassette::CassetteKind;
 use crate::chain::{Link, Position, StoreId, hash_of};
+use eval_model::confinement::Confinement;
 use eval_model::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName};
 use eval_model::json;
 use eval_model::limits::RawLimits;
@@ -65,9 +66,15 @@ impl From<CassetteKind> for OutputKind {
 pub struct Sut {
     pub name: String,
     pub version: String,
+    /// The model that it says it asked.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub model: Option<String>,
     /// The BLAKE3 of the command that was run, for a live run.
     #[serde(deserialize_with = "Option::deserialize")]
     pub command_digest: Option<Digest>,
+    /// The BLAKE3 of the executable that was started and of the script files that its command names, by their file names. Empty
+    /// for cassettes.
+    pub files: BTreeMap<String, Digest>,
 }
 
 /// The git commit that a bench was at: 40 or 64 lower-case hexadecimal digits.
@@ -138,6 +145,15 @@ pub struct EvalRunRecord<S> {
     pub started_marker: Option<Digest>,
     /// How many shards of the run were announced in other stores, so that nobody can tell here how often they were tried.
     pub shards_elsewhere: u64,
+    /// The capped live record of the same chain whose skipped cases this run answered.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub continues: Option<RecordHash>,
+    /// How the agents of a live run were confined; `null` for cassettes.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub confinement: Option<Confinement>,
+    /// The cap that held at the end of a live run; `null` for cassettes.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub max_cost_usd: Option<f64>,
     pub harness_version: String,
     pub wasmtime_version: String,
     #[serde(deserialize_with = "Option::deserialize")]
@@ -421,7 +437,10 @@ mod tests {
     fn every_limit_is_stated_and_nothing_that_is_null_is_left_out() {
         refused(&edited("\"fuel\":1000000000,", ""), "limits contradicts itself: it must state every limit that held");
         refused(&edited("\"memory_mib\":256", "\"memory_mib\":null"), "limits contradicts itself");
-        refused(&edited("\"started_marker\":null,", ""), "missing field `started_marker`");
+        for field in ["started_marker", "continues", "confinement", "max_cost_usd", "command_digest", "model"] {
+            refused(&edited(&format!("\"{field}\":null,"), ""), &format!("missing field `{field}`"));
+        }
+        refused(&edited(",\"files\":{}", ""), "missing field `files`");
         refused(&edited("[\"cve_still_present\"]", "[\"rubric_trap\"]"), "block_modes contradicts itself");
         refused(&edited("[\"cve_still_present\"]", "[\"\"]"), "block_modes contradicts itself");
     }

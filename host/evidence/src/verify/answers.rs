@@ -154,7 +154,7 @@ impl<'a> ObjectFacts<'a> {
         for digest in record.cassette_digest_set.values().copied().flatten() {
             let cassette = self.cassette(digest)?;
             let SutName { name, version } = cassette.sut.clone();
-            suts.insert(Sut { name, version, command_digest: None });
+            suts.insert(Sut { name, version, model: None, command_digest: None, files: BTreeMap::new() });
             kinds.insert(OutputKind::from(cassette.kind));
         }
         let checks = [("suts", suts == record.suts), ("output_kinds", kinds == record.output_kinds)];

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 use eval_model::advice::{Advice as _, Exit};
+use eval_model::confinement::Confinement;
 
 use super::Reporters;
 use super::args::RunArgs;
@@ -44,7 +45,13 @@ pub(super) fn run(
     let variables = environment::variables(&agent.settings.env);
     let files = CommandFiles::of(&agent.words, variables.get(OsStr::new("PATH")).map(OsString::as_os_str))?;
     let cap = args.live.max_cost_usd;
-    let live = LiveDescription { sut: agent.sut(&files), cap, per_case: agent.most_per_case() };
+    let live = LiveDescription {
+        sut: agent.sut(&files),
+        cap,
+        per_case: agent.most_per_case(),
+        confinement: Confinement::None,
+        continues: None,
+    };
     let concurrency = args.concurrency.agents();
     let rubric = prepare_rubric(bench, concurrency)?;
     let interrupt = Arc::new(Interrupt::new());

@@ -101,14 +101,15 @@ impl AgentCommand {
     /// The system under test as it is known before its first answer: by what the command line calls it, else by its
     /// program's file and by the way of running it.
     pub(crate) fn sut(&self, files: &CommandFiles) -> Sut {
-        let said = |text: &Option<AgentText>| text.as_ref().map(ToString::to_string);
         let mut version = self.digest.to_string();
         version.truncate(12);
-        Sut {
-            name: said(&self.named.name).unwrap_or_else(|| self.name.clone()),
-            version: said(&self.named.version).unwrap_or(version),
+        self.named.of(&Sut {
+            name: self.name.clone(),
+            version,
+            model: None,
             command_digest: Some(self.digest),
-        }
+            files: files.digests(),
+        })
     }
 
     /// The most that a case may cost, if the registration says so.

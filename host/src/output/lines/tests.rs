@@ -25,7 +25,7 @@ use eval_model::score::BenchScore;
 const DOCUMENT: &str = include_str!("../../../../docs/json-lines.md");
 
 /// Objects whose keys are names of something, and no part of the format.
-const MAPS: [&str; 4] = ["breakdown", "outcomes", "dispositions", "difficulties"];
+const MAPS: [&str; 5] = ["breakdown", "outcomes", "dispositions", "difficulties", "files"];
 
 /// The words in backticks below each heading of a kind.
 fn documented() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
@@ -275,7 +275,9 @@ fn verdict() -> PromotionVerdict {
         agent: Some(Sut {
             name: "agent".to_owned(),
             version: "1".to_owned(),
+            model: Some("a-model".to_owned()),
             command_digest: Some(Digest::of(b"agent")),
+            files: BTreeMap::from([("agent.sh".to_owned(), Digest::of(b"script"))]),
         }),
         confinement: Some(Confinement::None),
         signature: RecordSignature::Trusted {
@@ -362,5 +364,5 @@ fn every_key_is_documented_under_its_kind_and_every_documented_kind_has_a_type()
 #[test]
 fn the_line_of_a_verdict_says_everything() {
     let json = Line::from(&verdict()).to_json();
-    insta::assert_snapshot!(json, @r#"{"kind":"verdict","schema_version":1,"task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"remarks":[{"code":"earlier_live_runs","message":"live runs that were recorded before: 2"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-cc953e05.json","seq":1,"hash":"cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012","rubric_digest":"66bd998b39518c47f1118be0c2f9e0d599b986818eb312df372b7cbdecffc9f9"},"bench":{"commit_at_run":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","dirty_at_run":false,"commit_now":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","dirty_now":true,"registration_digest_at_run":"98340107f06d36800a9f58e30d1cb5bcd1729ba92f01378849274a4fc693ec54","registration_digest_now":"470e9beee4988feac1d5f0bad8d580e89f415722ffa35e75c5f11d139b64edd2","case_set_digest_at_run":"40ce8dc9b9ef616da0a078ab4f15832943d35939e14a512b559ab401a4797f9d","case_set_digest_now":"d8960c38e149ed7ce19b04a71756c80422bf3e6bbae4f5a1a74370ef0ccd1331"},"agent":{"name":"agent","version":"1","command_digest":"363fa6804258ec0314090d1a0238bfeb045ee272c909de19383847694571b5e6"},"confinement":"none","signature":{"state":"trusted","key":"PeterNeumann","verifier":"PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"},"provenance":{"store_id":"07070707070707070707070707070707","seq":3,"hash":"cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649","signed":false},"live_runs":{"earlier":2,"later":0,"unfinished":1},"replay":{"state":"TAMPERED","replayed":2,"nothing_to_replay":0,"other_fuel":0,"compiled":"before","findings":["a case differs"]}}"#);
+    insta::assert_snapshot!(json, @r#"{"kind":"verdict","schema_version":1,"task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"remarks":[{"code":"earlier_live_runs","message":"live runs that were recorded before: 2"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-cc953e05.json","seq":1,"hash":"cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012","rubric_digest":"66bd998b39518c47f1118be0c2f9e0d599b986818eb312df372b7cbdecffc9f9"},"bench":{"commit_at_run":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","dirty_at_run":false,"commit_now":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","dirty_now":true,"registration_digest_at_run":"98340107f06d36800a9f58e30d1cb5bcd1729ba92f01378849274a4fc693ec54","registration_digest_now":"470e9beee4988feac1d5f0bad8d580e89f415722ffa35e75c5f11d139b64edd2","case_set_digest_at_run":"40ce8dc9b9ef616da0a078ab4f15832943d35939e14a512b559ab401a4797f9d","case_set_digest_now":"d8960c38e149ed7ce19b04a71756c80422bf3e6bbae4f5a1a74370ef0ccd1331"},"agent":{"name":"agent","version":"1","model":"a-model","command_digest":"363fa6804258ec0314090d1a0238bfeb045ee272c909de19383847694571b5e6","files":{"agent.sh":"6c737280e30ad499f0612336da629536d6af3f7b06d40284620b99a59a60e342"}},"confinement":"none","signature":{"state":"trusted","key":"PeterNeumann","verifier":"PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"},"provenance":{"store_id":"07070707070707070707070707070707","seq":3,"hash":"cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649","signed":false},"live_runs":{"earlier":2,"later":0,"unfinished":1},"replay":{"state":"TAMPERED","replayed":2,"nothing_to_replay":0,"other_fuel":0,"compiled":"before","findings":["a case differs"]}}"#);
 }

@@ -368,7 +368,8 @@ const TEXTS: &[Forgery] = forgeries![
     "a selection that is a list":
         "{\"patterns\":[],\"cases_in_bench\":2,\"selected\":2}" => "[[],2,2]",
     "a system under test that is a list":
-        "{\"name\":\"agent\",\"version\":\"1\",\"command_digest\":null}" => "[\"agent\",\"1\",null]",
+        "{\"name\":\"agent\",\"version\":\"1\",\"model\":null,\"command_digest\":null,\"files\":{}}"
+            => "[\"agent\",\"1\",null,null,{}]",
     "a mode that is an object": "\"mode\":\"cassette\"" => "\"mode\":{\"cassette\":null}",
     "a kind that is an object": "[\"recorded\"]" => "[{\"recorded\":null}]",
     "an outcome that is an object": "\"outcome\":\"scored\"" => "\"outcome\":{\"scored\":null}",
