@@ -180,6 +180,8 @@ fn take(
         meter: Meter { cost_usd: score.cost_usd, duration_seconds: score.duration_seconds },
         cost_is_estimate: case.cost_is_estimate,
         budget_usd: record.budget_usd_set.get(&case.case_id).copied().flatten(),
+        // Who answered is among the record's systems under test, all of which are taken over.
+        agent: None,
         stderr,
     };
     // What there was to warn of is in the record's own warnings.

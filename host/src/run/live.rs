@@ -23,7 +23,7 @@ use super::error::RunError;
 use super::event::{Event, emit_notes};
 use super::record::{Committed, LiveFacts};
 use crate::description::RunDescription;
-use crate::live::agent::{AgentCommand, Family, LiveSut, RunMark};
+use crate::live::agent::{AgentCommand, CommandFiles, Family, LiveSut, RunMark};
 use crate::live::continued::Continued;
 use crate::live::cost::{Budget, Lacking};
 use crate::live::guard::Guard;
@@ -36,6 +36,8 @@ use crate::live::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting
 /// What a live run is given besides what every run has.
 pub(crate) struct LiveRequest<'a> {
     pub(crate) agent: &'a AgentCommand,
+    /// What its command names.
+    pub(crate) files: &'a CommandFiles,
     /// The variables that agents get, with their values.
     pub(crate) environment: BTreeMap<OsString, OsString>,
     /// The most that the run may cost.
@@ -215,7 +217,7 @@ impl<'a> Run<'a> {
             };
         let recorder = request.record.clone().map(|folder| Recorder {
             folder,
-            sut: request.agent.name(),
+            sut: request.agent.sut(request.files),
             store_id: store.id(),
             started_marker: started.header.started_marker,
         });
@@ -225,6 +227,7 @@ impl<'a> Run<'a> {
             journal: started.journal,
             earlier: started.earlier,
             continued,
+            files: request.files,
             recorder,
             interrupt: request.interrupt,
             clock: run.clock,
@@ -353,6 +356,7 @@ fn live_sut(request: &LiveRequest<'_>, mark: RunMark, host: RunMark, guard: &Gua
         command: request.agent.words.clone(),
         environment: request.environment.clone(),
         capture: settings.capture,
+        named: request.agent.named.clone(),
         timeout: Duration::from_secs(settings.timeout_seconds),
         scratch: request.scratch.clone(),
         mark,

@@ -31,7 +31,7 @@ use crate::bench::fixture::Fixture;
 use crate::bench::select::Wanted;
 use crate::bench::{Bench, InputRoot, load_bench};
 use crate::description::{LiveDescription, RunDescription};
-use crate::live::agent::{AgentCommand, AgentFlags};
+use crate::live::agent::{AgentCommand, AgentFlags, CommandFiles};
 use crate::live::interrupt::Interrupt;
 use crate::live::resume::Resume;
 use crate::live::run_lock::RunLockQueue;
@@ -316,11 +316,13 @@ fn live_continuing(
     (resume, continues): (Resume, Option<&str>),
     interrupt: &Interrupt,
 ) -> Result<LiveOutcome, LiveError> {
-    let flags = AgentFlags { command: Some(line.to_owned()), capture: None };
+    let flags = AgentFlags { command: Some(line.to_owned()), ..AgentFlags::default() };
     let agent = AgentCommand::new(&Fixture::task_class(), None, &flags, desk.temp.path()).expect("an agent");
     let cap = Usd::from_dollars(cap).expect("an amount");
+    let files = CommandFiles::of(&agent.words, None).expect("readable files");
     let request = LiveRequest {
         agent: &agent,
+        files: &files,
         environment: [("PATH".into(), "/usr/bin:/bin".into())].into(),
         cap,
         resume,
@@ -334,7 +336,7 @@ fn live_continuing(
         bench_root: desk.fixture.path(".."),
     };
     let live = LiveDescription {
-        sut: agent.sut(),
+        sut: agent.sut(&files),
         cap,
         per_case: agent.most_per_case(),
         confinement: Confinement::None,

@@ -1,5 +1,6 @@
 //! `eval-host run --live`: flags to a [`LiveRequest`].
 
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::cli::evidence::memory_of;
 use crate::cli::failure::Failure;
 use crate::cli::{LOCK_PATIENCE, environment};
 use crate::description::{LiveDescription, RunDescription};
-use crate::live::agent::{AgentCommand, AgentFlags};
+use crate::live::agent::{AgentCommand, AgentFlags, CommandFiles};
 use crate::live::interrupt::Interrupt;
 use crate::live::resume::Resume;
 use crate::live::run_lock::RunLockQueue;
@@ -39,12 +40,19 @@ pub(super) fn run(
     queue: RunLockQueue,
     signer: Option<&NoteSigner>,
 ) -> Result<Exit, Failure> {
-    let flags = AgentFlags { command: args.live.sut.clone(), capture: args.live.capture.map(Into::into) };
+    let flags = AgentFlags {
+        command: args.live.sut.clone(),
+        capture: args.live.capture.map(Into::into),
+        name: args.live.sut_name.clone(),
+        version: args.live.sut_version.clone(),
+    };
     let here = environment::working_directory()?;
     let agent = AgentCommand::new(&args.task_class, bench.registration.sut.clone(), &flags, &here)?;
+    let variables = environment::variables(&agent.settings.env);
+    let files = CommandFiles::of(&agent.words, variables.get(OsStr::new("PATH")).map(OsString::as_os_str))?;
     let cap = args.live.max_cost_usd;
     let live = LiveDescription {
-        sut: agent.sut(),
+        sut: agent.sut(&files),
         cap,
         per_case: agent.most_per_case(),
         confinement: Confinement::None,
@@ -56,7 +64,8 @@ pub(super) fn run(
     signals::watch(&interrupt, |text| environment::tell(&format!("\n{text}"))).map_err(RunCommandError::Signals)?;
     let request = LiveRequest {
         agent: &agent,
-        environment: environment::variables(&agent.settings.env),
+        files: &files,
+        environment: variables,
         cap,
         resume: if args.live.resume { Resume::Earlier } else { Resume::Nothing },
         continues: args.live.continues.clone(),

@@ -16,6 +16,7 @@ use super::processes::GroupIdentity;
 use super::response::{Response, fault};
 use super::stop::Stop;
 use super::workspace::{Workspace, WorkspaceError};
+use crate::answers::AgentClaim;
 use crate::bench::Capture;
 use eval_model::case::ReadCase;
 use eval_model::contract::CapturedStream;
@@ -33,6 +34,12 @@ const COST_FILE_VARIABLE: &str = "EVAL_HOST_COST_FILE";
 /// Most bytes of a cost file: a number is shorter.
 const MOST_COST_FILE: u64 = 1024;
 
+/// The variable that names the file in which an agent may say who it is, when the answer is taken from the workspace.
+const AGENT_FILE_VARIABLE: &str = "EVAL_HOST_AGENT_FILE";
+
+/// Most bytes of an agent file: three texts of 200 characters, however they are escaped.
+const MOST_AGENT_FILE: u64 = 16 << 10;
+
 /// How agents are started in this run.
 #[derive(Debug, Clone)]
 pub(crate) struct LiveSut {
@@ -41,6 +48,8 @@ pub(crate) struct LiveSut {
     /// The allow-listed variables with the values that they have here.
     pub(crate) environment: BTreeMap<OsString, OsString>,
     pub(crate) capture: Capture,
+    /// What the command line says of the agent, which wins over what the agent says of itself.
+    pub(crate) named: AgentClaim,
     pub(crate) timeout: Duration,
     /// Where workspaces are made.
     pub(crate) scratch: PathBuf,
@@ -65,6 +74,8 @@ pub(crate) struct LiveAnswer {
     pub(crate) output: Result<String, NoOutput>,
     /// What the agent says the case cost, in dollars; `None` is not known, and not nothing.
     pub(crate) cost: Option<f64>,
+    /// What the agent says of itself, where the command line says nothing.
+    pub(crate) agent: Option<AgentClaim>,
     pub(crate) duration_seconds: f64,
     /// The end of what the agent wrote to stderr.
     pub(crate) stderr: CapturedStream,
@@ -128,6 +139,7 @@ impl LiveSut {
         let mut environment = self.environment.clone();
         if self.capture == Capture::WorkspaceDiff {
             environment.insert(COST_FILE_VARIABLE.into(), workspace.cost_file().into());
+            environment.insert(AGENT_FILE_VARIABLE.into(), workspace.agent_file().into());
         }
         environment
     }
@@ -136,7 +148,7 @@ impl LiveSut {
         let response = match ended.ending {
             Ending::Stopped => return LiveEnd::Stopped,
             Ending::NotStarted(error) => not_started(&error),
-            Ending::TimedOut => Response { output: Err(NoOutput::SutTimeout), cost: None },
+            Ending::TimedOut => Response { output: Err(NoOutput::SutTimeout), cost: None, agent: None },
             Ending::Flooded => {
                 let message = format!("more than {MOST_OUTPUT} bytes on stdout");
                 Response::broken(HarnessErrorKind::TooMuchOutput, message)
@@ -146,6 +158,7 @@ impl LiveSut {
         LiveEnd::Answered(LiveAnswer {
             output: response.output,
             cost: response.cost,
+            agent: response.agent.map(|said| said.besides(&self.named)),
             duration_seconds: whole_milliseconds(ended.duration),
             stderr: as_text(&ended.stderr),
         })
@@ -156,7 +169,11 @@ impl LiveSut {
             Capture::Response => Response::parse(stdout),
             Capture::WorkspaceDiff => {
                 let output = super::changes::patch_of(&workspace.path(), &staged.files, MOST_OUTPUT);
-                Response::captured(output, read_cost_file(workspace).as_deref())
+                match workspace.read_agent(MOST_AGENT_FILE) {
+                    Ok(agent) => Response::captured(output, read_cost_file(workspace).as_deref(), agent.as_deref()),
+                    Err(_) => Response::captured(output, read_cost_file(workspace).as_deref(), None)
+                        .failed(HarnessErrorKind::MalformedResponse, "the agent file is no short regular file"),
+                }
             }
         }
     }
@@ -165,7 +182,7 @@ impl LiveSut {
 /// Nothing was started, so nothing was spent.
 fn not_started(error: &io::Error) -> Response {
     let message = format!("the command does not start: {}", error.kind());
-    Response { output: Err(fault(HarnessErrorKind::Spawn, message)), cost: Some(0.0) }
+    Response { output: Err(fault(HarnessErrorKind::Spawn, message)), cost: Some(0.0), agent: None }
 }
 
 /// An agent that failed may still have said what it cost.

@@ -20,9 +20,10 @@ use super::mark::RunMark;
 use eval_evidence::files::{Dir, FileError};
 use eval_model::contract::CaseFiles;
 
-/// What a workspace is called, and what the cost file is called, below the folder made for the case.
+/// What a workspace, the cost file and the agent file are called, below the folder made for the case.
 const WORKSPACE: &str = "workspace";
 const COST_FILE: &str = "cost_usd";
+const AGENT_FILE: &str = "agent.json";
 
 /// A folder for one case, removed when it is dropped.
 #[derive(Debug)]
@@ -83,6 +84,15 @@ impl Workspace {
 
     pub(super) fn cost_file(&self) -> PathBuf {
         self.folder.path().join(COST_FILE)
+    }
+
+    pub(super) fn agent_file(&self) -> PathBuf {
+        self.folder.path().join(AGENT_FILE)
+    }
+
+    /// What the agent wrote to its agent file; `None` if it wrote none.
+    pub(super) fn read_agent(&self, most: u64) -> Result<Option<Vec<u8>>, FileError> {
+        Dir::open_ambient(self.folder.path()).and_then(|folder| folder.read_if_any(AGENT_FILE, most))
     }
 
     /// What the agent wrote to its cost file.
