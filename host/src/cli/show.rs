@@ -9,7 +9,7 @@ use super::anchor::TrustedKeysArgs;
 use super::error::EvidenceError;
 use super::evidence::{Opened, TrustArgs, exit_of};
 use super::failure::Failure;
-use super::log::{signed_by, summary};
+use super::log::{named, signed_by, summary};
 use super::printer::Printer;
 use eval_evidence::chain::Link;
 use eval_evidence::record::RecordedRun;
@@ -63,18 +63,21 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 }
 
 fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
-    let suts = record.suts.iter().map(|sut| format!("{} {}", Words(&sut.name), Words(&sut.version)));
-    vec![
+    let mut facts = vec![
         ("run id", record.run_id.to_string()),
         ("hash", link.hash.to_string()),
         ("prev hash", link.position.prev_hash.to_string()),
         ("rubric", record.rubric_digest.to_string()),
-        ("answered by", suts.collect::<Vec<_>>().join(", ")),
+        ("answered by", named(&record.suts)),
         ("started", record.started_at.to_string()),
         ("eval-host", Words(&record.harness_version).to_string()),
         ("wasmtime", Words(&record.wasmtime_version).to_string()),
         ("bench commit", bench_commit(record)),
-    ]
+    ];
+    // One run starts one command, so all its systems under test have the same files.
+    let files = record.suts.first().into_iter().flat_map(|sut| &sut.files);
+    facts.extend(files.map(|(name, digest)| ("agent's file", format!("{digest} {}", Words(name)))));
+    facts
 }
 
 fn bench_commit(record: &RecordedRun) -> String {

@@ -5,7 +5,7 @@
 //! and is [`super::replay`]'s business. It never corrects a figure and never serialises one in order to
 //! compare.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::{Mode, OutputKind, RecordedRun, RecordedScore, ScoreFields, Sut};
 use eval_model::contract::{Meter, RawScore};
@@ -47,7 +47,7 @@ fn impossible_source(record: &RecordedRun) -> Option<&'static str> {
                 "it is of a live run, and has outputs of another kind, or of none",
                 !is_live || record.output_kinds.len() > 1,
             ),
-            ("it is of a live run, and names not exactly one system under test", record.suts.len() != 1),
+            ("it is of a live run, and names no agent, or agents of several commands", is_not_one_command(record)),
             ("it is of a live run, and does not say what was started", !record.suts.iter().all(was_started)),
             ("it is of a live run, and names no marker that announced it", record.started_marker.is_none()),
         ],
@@ -62,6 +62,13 @@ fn impossible_source(record: &RecordedRun) -> Option<&'static str> {
         ],
     };
     checks.into_iter().find(|(_, is_so)| *is_so).map(|(what, _)| what)
+}
+
+/// Whether there are no systems under test, or some that differ in what was started. A run starts one command, which may say anew
+/// for every case what it is called and which model it asks.
+fn is_not_one_command(record: &RecordedRun) -> bool {
+    let started: BTreeSet<_> = record.suts.iter().map(|sut| (sut.command_digest, &sut.files)).collect();
+    started.len() != 1
 }
 
 /// Whether there are cassettes and nobody who made them.
@@ -492,7 +499,16 @@ mod tests {
             live(record);
             record["suts"] = json!([]);
         };
-        says(nobody, "it is of a live run, and names not exactly one system under test");
+        says(nobody, "it is of a live run, and names no agent, or agents of several commands");
+        for (field, value) in [("command_digest", json!("1".repeat(64))), ("files", json!({"agent": "1".repeat(64)}))] {
+            let two_commands = |record: &mut Value| {
+                live(record);
+                let mut other = record["suts"][0].clone();
+                other[field] = value;
+                record["suts"] = json!([record["suts"][0], other]);
+            };
+            says(two_commands, "it is of a live run, and names no agent, or agents of several commands");
+        }
         let not_started = |record: &mut Value| {
             live(record);
             record["suts"][0]["command_digest"] = Value::Null;
