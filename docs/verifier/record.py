@@ -249,6 +249,51 @@ def check_record(record):
          "its bench_dirty does not fit its commit")
 
 
+def check_cage(confinement_):
+    if confinement_ == "none":
+        return
+    cage = confinement_["caged"]
+    namespaces, network_ = set(cage["namespaces"]), cage["network"]
+    want(cage["landlock_abi"] >= 1, "its cage is without Landlock")
+    want(not namespaces or namespaces >= set(NAMESPACES) - {"net"}, "its cage has some of the namespaces and not all")
+    want(("net" in namespaces) == (network_ == "none"), "the network of its cage is not that of its namespaces")
+    want(not isinstance(network_, list) or cage["landlock_abi"] >= 4, "its cage has ports that its Landlock does not know")
+
+
+def equal(one, other):
+    """Whether two confinements are one: their lists are sets."""
+    if "none" in (one, other):
+        return one == other
+    one, other = ({key: set(value) if isinstance(value, list) else value for key, value in each["caged"].items()} for each in (one, other))
+    return one == other
+
+
+def sut_key(sut):
+    return (sut["name"], sut["version"], sut["model"], sut["command_digest"], tuple(sorted(sut["files"].items())))
+
+
+def check_continued(record, earlier):
+    """What a record must have taken from the one that it continues."""
+    want(earlier["mode"] == "live" and earlier["report"]["aborted"], "it continues what is no capped live run")
+    for name in ("case_digest_set", "rubric_digest", "registration_digest"):
+        want(record[name] == earlier[name], f"it continues a run with another {name}")
+    want(equal(record["confinement"], earlier["confinement"]), "it continues a run whose agents were confined otherwise")
+    want({sut_key(sut) for sut in earlier["suts"]} <= {sut_key(sut) for sut in record["suts"]},
+         "it continues a run, and does not name all who answered there")
+    now = {case["case_id"]: case for case in record["report"]["cases"]}
+    for case in earlier["report"]["cases"]:
+        id_ = case["case_id"]
+        if case["outcome"] == "skipped":
+            continue
+        same = "than in the run that it continues"
+        want(record["output_digest_set"][id_] == earlier["output_digest_set"][id_], f"case {id_} has another output {same}")
+        budgets = [of["budget_usd_set"][id_] for of in (record, earlier)]
+        want(len({None if budget is None else bits(budget) for budget in budgets}) == 1, f"case {id_} has another budget {same}")
+        want(now[id_]["outcome"] == case["outcome"], f"case {id_} has another outcome {same}")
+        for meter in ("cost_usd", "duration_seconds"):
+            want(bits(now[id_]["score"][meter]) == bits(case["score"][meter]), f"case {id_} has another {meter} {same}")
+
+
 def check_contents(record):
     for case in record["report"]["cases"]:
         try:
@@ -258,12 +303,19 @@ def check_contents(record):
     if record["mode"] == "live":
         want(set(record["output_kinds"]) == {"live"}, "its output_kinds are not those of a live run")
         started = {(sut["command_digest"], tuple(sorted(sut["files"].items()))) for sut in record["suts"]}
-        want(len(started) == 1 and record["suts"][0]["command_digest"], "its suts are not those of a live run")
+        want(len(started) == 1 or (started and record["continues"]), "it has agents of several commands, or none")
+        want(all(sut["command_digest"] for sut in record["suts"]), "its suts are not those of a live run")
+        want(record["confinement"] is not None, "it does not say how its agents were confined")
+        cap = record["max_cost_usd"]
+        want(cap is not None and 0 <= cap <= MOST_DOLLARS, "its agents had no cap that can be")
+        check_cage(record["confinement"])
     else:
         some = any(record["cassette_digest_set"].values())
         want(some == bool(record["suts"]) == bool(record["output_kinds"]), "it has answers of nobody, or nobody's answers")
-        want("live" not in record["output_kinds"] and not any(sut["command_digest"] for sut in record["suts"]),
+        want("live" not in record["output_kinds"] and not any(sut["command_digest"] or sut["files"] for sut in record["suts"]),
              "it is of cassettes, and says that something was started")
+        want(record["confinement"] is record["max_cost_usd"] is record["continues"] is None,
+             "it is of cassettes, and was confined, capped or continued")
     check_figures(record)
 
 

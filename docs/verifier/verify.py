@@ -22,7 +22,7 @@ import stat
 import sys
 
 from notes import Keys, MOST_CHECKPOINT_BYTES, MOST_NOTE_BYTES, open_note
-from record import GENESIS, MANIFEST, RECORD, blake, check_cassette, check_contents, check_record, read_cassette
+from record import GENESIS, MANIFEST, RECORD, blake, check_cassette, check_contents, check_continued, check_record, read_cassette, sut_key
 from strict import (Bad, INCOMPLETE, LONE, OK, STATES, TAMPERED, UNVERIFIABLE, check_version, count, digest, fields, list_of,
                     option, parse, part, slug, store_id, text, time, want)
 
@@ -269,6 +269,8 @@ class Verification:
     def check(self, record, hash_):
         where = f"record {record['seq']} of {record['task_class']}"
         self.attempt(where, check_contents, record)
+        if record["continues"] is not None:
+            self.attempt(where, self.check_continued, record)
         for name in ("rubric_digest", "registration_digest"):
             self.attempt(where, self.object, record, record[name])
         for name, manifest in record["case_digest_set"].items():
@@ -282,6 +284,14 @@ class Verification:
         # One that is missing or none is reported where it is, and nobody can tell what it would say.
         if record["mode"] == "cassette" and len([found for found in cassettes if found]) == len(cassettes):
             self.attempt(where, self.check_answers, record, cassettes)
+
+    def check_continued(self, record):
+        places = [(place, links) for place, links in self.links.items() if place[0] == record["task_class"] and place[1] < record["seq"]]
+        earlier = [found for _, links in places for found, hash_ in links if hash_ == record["continues"]]
+        # One that cannot be read may be the one that is named.
+        want(earlier or self.unread_records, "it continues a record that is not there")
+        for found in earlier:
+            check_continued(record, found)
 
     def object(self, record, name):
         """The content of an object, or None where it may be missing. It is read and hashed once, unless it is needed again."""
@@ -320,11 +330,10 @@ class Verification:
 
     @staticmethod
     def check_answers(record, cassettes):
-        answered = [cassette["sut"] for cassette in cassettes if "output" in cassette] or [cassette["sut"] for cassette in cassettes]
-        suts = {(sut["name"], sut["version"], sut.get("model")) for sut in answered}
+        asked = [cassette["sut"] for cassette in cassettes if "output" in cassette] or [cassette["sut"] for cassette in cassettes]
+        suts = {(sut["name"], sut["version"], sut.get("model"), None, ()) for sut in asked}
         kinds = {cassette["kind"].replace("-", "_") for cassette in cassettes}
-        want({tuple(sut[key] for key in ("name", "version", "model")) for sut in record["suts"]} == suts
-             and not any(sut["command_digest"] or sut["files"] for sut in record["suts"]), "its suts are not those of its cassettes")
+        want({sut_key(sut) for sut in record["suts"]} == suts, "its suts are not those of its cassettes")
         want(set(record["output_kinds"]) == kinds, "its output_kinds are not those of its cassettes")
 
     # Signatures of records.

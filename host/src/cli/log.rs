@@ -13,6 +13,7 @@ use eval_evidence::anchor::RecordSignature;
 use eval_evidence::chain::Link;
 use eval_evidence::record::{Mode, RecordedRun, Sut};
 use eval_model::advice::Exit;
+use eval_model::confinement::Confinement;
 use eval_model::ids::TaskClassName;
 use eval_model::outcome::OutcomeClass;
 use eval_model::text::Words;
@@ -86,6 +87,16 @@ pub(super) fn signed_by(signature: &RecordSignature) -> String {
     }
 }
 
+/// How the agents of a live run were confined, in a word.
+fn confined(confinement: Option<&Confinement>) -> &'static str {
+    match confinement {
+        None => "",
+        Some(Confinement::None) => "  not confined",
+        Some(Confinement::Caged(cage)) if cage.weaknesses().is_empty() => "  caged",
+        Some(Confinement::Caged(_)) => "  caged, weaker",
+    }
+}
+
 /// One run in one line.
 pub(super) fn summary(link: &Link, record: &RecordedRun) -> String {
     let report = &record.report;
@@ -103,6 +114,7 @@ pub(super) fn summary(link: &Link, record: &RecordedRun) -> String {
         report.lower_bound_95,
         report.total_cost_usd,
     );
+    line += confined(record.confinement.as_ref());
     for class in [OutcomeClass::SutFault, OutcomeClass::RubricFault, OutcomeClass::HarnessFault, OutcomeClass::Skipped]
     {
         let count = report.outcomes.get(&class).copied().unwrap_or(0);
@@ -114,4 +126,31 @@ pub(super) fn summary(link: &Link, record: &RecordedRun) -> String {
         line += &format!("  {} did not load", report.load_errors.len());
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use eval_model::confinement::{Cage, Namespace, Network};
+
+    #[test]
+    fn a_line_says_how_a_live_runs_agents_were_confined_and_nothing_of_cassettes() {
+        let full = Cage {
+            landlock_abi: 6,
+            namespaces: Namespace::ALWAYS.into(),
+            network: Network::Open,
+            read: BTreeSet::new(),
+            write: BTreeSet::new(),
+            memory_mib: 4096,
+            processes: 512,
+            workspace_mib: 1024,
+        };
+        let weak = Cage { namespaces: BTreeSet::new(), ..full.clone() };
+        assert_eq!(confined(None), "");
+        assert_eq!(confined(Some(&Confinement::None)), "  not confined");
+        assert_eq!(confined(Some(&Confinement::Caged(full))), "  caged");
+        assert_eq!(confined(Some(&Confinement::Caged(weak))), "  caged, weaker");
+    }
 }

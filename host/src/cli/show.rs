@@ -1,5 +1,6 @@
 //! `eval-host show`: one record, case by case, for people.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -63,6 +64,11 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 }
 
 fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
+    let live = [
+        ("confinement", record.confinement.as_ref().map(ToString::to_string)),
+        ("cost cap", record.max_cost_usd.map(|cap| format!("${cap:.2}"))),
+        ("continues", record.continues.map(|hash| hash.to_string())),
+    ];
     let mut facts = vec![
         ("run id", record.run_id.to_string()),
         ("hash", link.hash.to_string()),
@@ -74,9 +80,9 @@ fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
         ("wasmtime", Words(&record.wasmtime_version).to_string()),
         ("bench commit", bench_commit(record)),
     ];
-    // One run starts one command, so all its systems under test have the same files.
-    let files = record.suts.first().into_iter().flat_map(|sut| &sut.files);
-    facts.extend(files.map(|(name, digest)| ("agent's file", format!("{digest} {}", Words(name)))));
+    let files: BTreeSet<_> = record.suts.iter().flat_map(|sut| &sut.files).collect();
+    facts.extend(files.into_iter().map(|(name, digest)| ("agent's file", format!("{digest} {}", Words(name)))));
+    facts.extend(live.into_iter().filter_map(|(name, value)| Some((name, value?))));
     facts
 }
 

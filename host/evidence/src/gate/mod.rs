@@ -18,7 +18,7 @@ pub use bench::{BenchCommit, BenchNow, Standards, case_set_digest};
 pub use evidence::{Body, JudgedRecord, NoEvidence, gather};
 pub use reason::{Reason, Remark};
 pub use source::{AnswerSource, ProvenRun};
-pub use verdict::{BenchRead, Confinement, Figures, LiveRuns, PromotionVerdict, RecordRead, ReplayResult, judge};
+pub use verdict::{BenchRead, Figures, LiveRuns, PromotionVerdict, RecordRead, ReplayResult, judge};
 
 #[cfg(test)]
 mod tests;

@@ -31,6 +31,7 @@ pub enum Reason {
     ProvenanceUnknown { claimed: Vec<Provenance> },
     StaleCassettes { cases: BTreeSet<CaseId> },
     ShardsOfOtherStores { count: u64 },
+    AgentNotConfined,
     SeveralSystems { suts: BTreeSet<Sut> },
     NoSystem,
     Aborted,
@@ -64,6 +65,7 @@ impl Reason {
             Self::ProvenanceUnknown { .. } => "provenance_unknown",
             Self::StaleCassettes { .. } => "stale_cassettes",
             Self::ShardsOfOtherStores { .. } => "shards_of_other_stores",
+            Self::AgentNotConfined => "agent_not_confined",
             Self::SeveralSystems { .. } => "several_systems_under_test",
             Self::NoSystem => "no_system_under_test",
             Self::Aborted => "aborted",
@@ -124,6 +126,9 @@ impl fmt::Display for Reason {
                 "{count} shards of the live run were announced in other stores, so nobody can tell here how often they were \
                  tried: run and merge shards in one store"
             ),
+            Self::AgentNotConfined => {
+                f.write_str("the agent was not confined: it could have read the answer key")
+            }
             Self::SeveralSystems { suts } => {
                 let names: Vec<_> = suts.iter().map(ToString::to_string).collect();
                 write!(f, "outputs are of several systems under test: {}", list(&names))
@@ -197,7 +202,7 @@ pub enum Remark {
     UnfinishedUnknown { known: u64 },
     LostAgents { usd: Usd },
     NotSeenBefore,
-    Unconfined,
+    WeakerConfinement { weaknesses: Vec<&'static str> },
     Unsigned,
     NotAnchored,
     OtherFuel { cases: u64 },
@@ -216,7 +221,7 @@ impl Remark {
             Self::UnfinishedUnknown { .. } => "unfinished_runs_unknown",
             Self::LostAgents { .. } => "lost_agents",
             Self::NotSeenBefore => "not_seen_before",
-            Self::Unconfined => "unconfined",
+            Self::WeakerConfinement { .. } => "weaker_confinement",
             Self::Unsigned => "not_signed",
             Self::NotAnchored => "not_anchored",
             Self::OtherFuel { .. } => "other_fuel",
@@ -247,8 +252,8 @@ impl fmt::Display for Remark {
             Self::NotSeenBefore => f.write_str(
                 "this machine had not seen the store before, so nobody can tell here whether records are missing",
             ),
-            Self::Unconfined => {
-                f.write_str("the agent was not confined: it could read whatever its user can, the bench's answers too")
+            Self::WeakerConfinement { weaknesses } => {
+                write!(f, "the agent's confinement was weaker than it can be: {}", weaknesses.join("; "))
             }
             Self::Unsigned => {
                 f.write_str("no key that is trusted here signed the record: nobody vouches for who ran it")

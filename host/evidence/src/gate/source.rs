@@ -11,6 +11,7 @@ use crate::cassette::Provenance;
 use crate::chain::{Link, StoreId};
 use crate::record::{Mode, OutputKind, RecordedRun, RecordedScore, Sut};
 use crate::verify::ObjectFacts;
+use eval_model::confinement::Confinement;
 use eval_model::ids::{CaseId, RecordHash};
 use eval_model::report::CaseResult;
 
@@ -37,6 +38,8 @@ pub struct ProvenRun {
     pub is_signed: bool,
     /// How many of its shards were announced in other stores.
     pub shards_elsewhere: u64,
+    /// How its agents were confined.
+    pub confinement: Option<Confinement>,
 }
 
 impl AnswerSource {
@@ -83,6 +86,7 @@ fn proven_run(record: &RecordedRun, facts: &mut ObjectFacts<'_>, body: &Body<'_>
         hash: link.hash,
         is_signed: body.verification.signature(link).is_trusted(),
         shards_elsewhere: live.shards_elsewhere,
+        confinement: live.confinement,
     })
 }
 

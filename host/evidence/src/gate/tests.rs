@@ -7,9 +7,10 @@ use super::*;
 use crate::anchor::RecordSignature;
 use crate::cassette::Provenance;
 use crate::chain::{Heads, StoreId};
-use crate::record::fixture::{REGISTRATION, Run};
+use crate::record::fixture::{REGISTRATION, Run, cage};
 use crate::record::{RecordedRun, Sut};
 use crate::verify::{Compiled, State};
+use eval_model::confinement::{Cage, Confinement};
 use eval_model::ids::{CaseId, Digest, Tier};
 use eval_model::money::Usd;
 use eval_model::report::{LoadErrorEntry, PromotionMetric};
@@ -111,7 +112,82 @@ fn proven(is_signed: bool) -> AnswerSource {
         hash,
         is_signed,
         shards_elsewhere: 0,
+        confinement: Some(Confinement::Caged(cage())),
     })
+}
+
+/// What a kernel without namespaces and with an old Landlock gives.
+fn weak() -> Confinement {
+    Confinement::Caged(Cage { landlock_abi: 3, namespaces: BTreeSet::new(), ..cage() })
+}
+
+/// Cassettes that a live run with this confinement bears out.
+fn borne_out_by(confinement: Confinement) -> AnswerSource {
+    let AnswerSource::Recorded(run) = proven(false) else { unreachable!("it is proven") };
+    AnswerSource::Recorded(ProvenRun { confinement: Some(confinement), ..run })
+}
+
+/// The verdict on answers from this source, in a record that says this of its own agents.
+fn judged_by_cage(source: AnswerSource, own: Option<Confinement>) -> PromotionVerdict {
+    let mut evidence = JudgedRecord { source, ..good() };
+    evidence.record.confinement = own;
+    judge(&bench(&standards()), Tier::Silver, &evidence)
+}
+
+#[test]
+fn a_caged_agent_is_sufficient_and_the_verdict_says_its_cage() {
+    let caged = Confinement::Caged(cage());
+    for (source, own) in [(AnswerSource::Live, Some(caged.clone())), (borne_out_by(caged.clone()), None)] {
+        let verdict = judged_by_cage(source, own);
+        assert_eq!(codes_of(&verdict), [""; 0]);
+        assert_eq!(verdict.confinement.as_ref(), Some(&caged));
+        assert!(!verdict.remarks.iter().any(|remark| remark.code() == "weaker_confinement"), "{:?}", verdict.remarks);
+    }
+}
+
+#[test]
+fn an_agent_that_was_not_confined_could_have_read_the_answer_key() {
+    for (source, own) in [
+        (AnswerSource::Live, Some(Confinement::None)),
+        (borne_out_by(Confinement::None), None),
+        // No whole store has such records; if one came here, nobody said that there was a cage.
+        (AnswerSource::Live, None),
+    ] {
+        let verdict = judged_by_cage(source, own);
+        assert_eq!(codes_of(&verdict), ["agent_not_confined"]);
+        assert_eq!(verdict.reasons[0].to_string(), "the agent was not confined: it could have read the answer key");
+        assert!(!verdict.is_broken_evidence());
+    }
+    let verdict = judged_by_cage(borne_out_by(Confinement::None), None);
+    assert_eq!(verdict.confinement, Some(Confinement::None), "that of the run that the answers are from");
+}
+
+#[test]
+fn a_weaker_cage_is_a_remark_that_lists_what_it_lacks() {
+    for (source, own) in [(AnswerSource::Live, Some(weak())), (borne_out_by(weak()), None)] {
+        let verdict = judged_by_cage(source, own);
+        assert_eq!(codes_of(&verdict), [""; 0]);
+        let remark = verdict.remarks.iter().find(|remark| remark.code() == "weaker_confinement").expect("a remark");
+        assert_eq!(
+            remark.to_string(),
+            "the agent's confinement was weaker than it can be: it could name files outside of its rules, and change the \
+             metadata of its user's; it could connect to Unix sockets; it could list processes; it could connect to abstract \
+             sockets; it could send signals to its user's processes"
+        );
+    }
+}
+
+#[test]
+fn of_cassettes_that_no_live_run_bears_out_nobody_knows_a_confinement() {
+    for (source, code) in [
+        (AnswerSource::Unknown { claimed: Vec::new() }, "provenance_unknown"),
+        (AnswerSource::SolvedExamples, "solved_examples"),
+    ] {
+        let verdict = judged_by_cage(source, None);
+        assert_eq!(codes_of(&verdict), [code]);
+        assert_eq!(verdict.confinement, None);
+        assert!(!verdict.remarks.iter().any(|remark| remark.code() == "weaker_confinement"), "{:?}", verdict.remarks);
+    }
 }
 
 fn codes(change: impl FnOnce(&mut RecordedRun)) -> Vec<&'static str> {
@@ -317,7 +393,7 @@ fn limits_are_those_of_the_registration() {
 
 #[test]
 fn what_a_reviewer_should_know_is_said_and_refuses_nothing() {
-    assert_eq!(remarks_when(|_| {}), ["unfinished_runs", "unconfined", "not_signed"]);
+    assert_eq!(remarks_when(|_| {}), ["unfinished_runs", "not_signed"]);
     let all = |evidence: &mut JudgedRecord| {
         evidence.record.registration_digest = Digest::of(b"another registration");
         evidence.live_runs = runs(3, Some(1), None);
@@ -327,6 +403,7 @@ fn what_a_reviewer_should_know_is_said_and_refuses_nothing() {
         evidence.record.report.warnings.push("a warning".to_owned());
         evidence.record.report.total_cost_usd += 0.25;
         evidence.was_seen_before = false;
+        evidence.record.confinement = Some(weak());
     };
     let expected = [
         "registration_changed",
@@ -335,7 +412,7 @@ fn what_a_reviewer_should_know_is_said_and_refuses_nothing() {
         "unfinished_runs_unknown",
         "lost_agents",
         "not_seen_before",
-        "unconfined",
+        "weaker_confinement",
         "not_anchored",
         "other_fuel",
         "warnings",
@@ -440,6 +517,7 @@ fn reasons() -> Vec<Reason> {
         Reason::ProvenanceUnknown { claimed: Vec::new() },
         Reason::StaleCassettes { cases: [].into() },
         Reason::ShardsOfOtherStores { count: 1 },
+        Reason::AgentNotConfined,
         Reason::SeveralSystems { suts: [].into() },
         Reason::NoSystem,
         Reason::Aborted,
@@ -466,7 +544,7 @@ fn remarks() -> Vec<Remark> {
         Remark::UnfinishedUnknown { known: 1 },
         Remark::LostAgents { usd: Usd::ZERO },
         Remark::NotSeenBefore,
-        Remark::Unconfined,
+        Remark::WeakerConfinement { weaknesses: vec!["it could list processes"] },
         Remark::Unsigned,
         Remark::NotAnchored,
         Remark::OtherFuel { cases: 1 },
@@ -505,6 +583,7 @@ proptest! {
         replays: bool,
         is_signed: bool,
         needs_signature: bool,
+        is_caged: bool,
         systems in 0..3_usize,
         aborted: bool,
         had_load_errors: bool,
@@ -532,6 +611,9 @@ proptest! {
         if is_signed {
             evidence.signature = trusted();
         }
+        if !is_caged {
+            evidence.record.confinement = Some(Confinement::None);
+        }
         if !replays {
             evidence.replay.state = State::Tampered;
         }
@@ -540,7 +622,7 @@ proptest! {
         // Of all tiers only silver is right above bronze; it asks for a mean of 0.8 and 2 passed cases.
         let enough = target == Tier::Silver && mean_score >= 0.8 && passed_count >= 2 && !has_block_mode;
         let whole = selected == 2 && !is_solved && systems == 1 && !aborted && !had_load_errors;
-        let proved = replays && !is_stale && was_dirty == Some(false) && (is_signed || !needs_signature);
+        let proved = replays && (is_caged || is_solved) && !is_stale && was_dirty == Some(false) && (is_signed || !needs_signature);
         prop_assert_eq!(verdict.evidence_sufficient(), enough && whole && proved);
     }
 }

@@ -10,6 +10,7 @@ use crate::anchor::RecordSignature;
 use crate::chain::Link;
 use crate::record::{Mode, RecordedRun, RecordedScore, Sut};
 use crate::verify::{Compiled, ObjectScope, State, Verification};
+use eval_model::confinement::{Cage, Confinement};
 use eval_model::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName, Tier};
 use eval_model::money::Usd;
 use eval_model::outcome::OutcomeClass;
@@ -29,7 +30,7 @@ pub struct PromotionVerdict {
     pub bench: BenchRead,
     /// Who answered; `None` when nobody can name one.
     pub agent: Option<Sut>,
-    /// What held the agent; `None` when none was started in this run.
+    /// How the agent was confined, as the record of its run says; `None` when it is not known which run that was.
     pub confinement: Option<Confinement>,
     pub signature: RecordSignature,
     /// The live record that recorded answers are from.
@@ -70,21 +71,6 @@ pub struct BenchRead {
     pub registration_digest_now: Digest,
     pub case_set_digest_at_run: Digest,
     pub case_set_digest_now: Digest,
-}
-
-/// What held a live agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confinement {
-    /// Nothing: this version of the record knows no other.
-    None,
-}
-
-impl Confinement {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-        }
-    }
 }
 
 /// The other live runs of the task class.
@@ -160,6 +146,7 @@ pub fn judge(bench: &BenchNow<'_>, target_tier: Tier, evidence: &JudgedRecord) -
     reasons.extend(git_reasons(record, bench));
     reasons.extend(wholeness_reasons(record));
     reasons.extend(source_reasons(evidence));
+    reasons.extend(confinement_reason(evidence));
     reasons.extend(signature_reasons(evidence, bench.standards));
     let commit_at_run = record.bench_git_commit.clone().zip(record.bench_dirty);
     PromotionVerdict {
@@ -187,7 +174,7 @@ pub fn judge(bench: &BenchNow<'_>, target_tier: Tier, evidence: &JudgedRecord) -
             case_set_digest_now: case_set_digest(bench.cases.iter().map(|(id, digest)| (id, *digest))),
         },
         agent: record.suts.first().filter(|_| record.suts.len() == 1).cloned(),
-        confinement: confinement(evidence),
+        confinement: confinement(evidence).cloned(),
         signature: evidence.signature.clone(),
         provenance: match &evidence.source {
             AnswerSource::Recorded(run) => Some(run.clone()),
@@ -332,12 +319,20 @@ fn signature_reasons(evidence: &JudgedRecord, standards: &Standards) -> Vec<Reas
     unsigned.into_iter().chain(is_unsigned_run.then_some(Reason::ProvenanceUnsigned)).collect()
 }
 
-/// What the agent of the answers was held by. No version of eval-host confines agents yet, so no record says so.
-fn confinement(evidence: &JudgedRecord) -> Option<Confinement> {
-    match evidence.source {
-        AnswerSource::Live | AnswerSource::Recorded(_) => Some(Confinement::None),
+/// What the record says of the agent's confinement whose answers are judged: this one, or the live one that bears them out.
+fn confinement(evidence: &JudgedRecord) -> Option<&Confinement> {
+    match &evidence.source {
+        AnswerSource::Live => evidence.record.confinement.as_ref(),
+        AnswerSource::Recorded(run) => run.confinement.as_ref(),
         AnswerSource::Unknown { .. } | AnswerSource::SolvedExamples => None,
     }
+}
+
+/// Whether the agent could have had the answers from the bench. What is not said to have been a cage was none.
+fn confinement_reason(evidence: &JudgedRecord) -> Option<Reason> {
+    let is_known = matches!(evidence.source, AnswerSource::Live | AnswerSource::Recorded(_));
+    let is_caged = confinement(evidence).is_some_and(|confinement| confinement.cage().is_some());
+    (is_known && !is_caged).then_some(Reason::AgentNotConfined)
 }
 
 /// What refuses nothing, and what whoever signs should have read.
@@ -346,6 +341,7 @@ fn remarks(evidence: &JudgedRecord, bench: &BenchNow<'_>) -> Vec<Remark> {
     let known = runs.unfinished_at_least;
     let some = |count: u64| (count > 0).then_some(count);
     let warnings = record.report.warnings.len() as u64;
+    let weaknesses = confinement(evidence).and_then(Confinement::cage).map(Cage::weaknesses).unwrap_or_default();
     let changed = record.registration_digest != bench.registration_digest;
     [
         changed.then_some(Remark::RegistrationChanged),
@@ -360,7 +356,7 @@ fn remarks(evidence: &JudgedRecord, bench: &BenchNow<'_>) -> Vec<Remark> {
         },
         lost_usd(record).map(|usd| Remark::LostAgents { usd }),
         (!evidence.was_seen_before).then_some(Remark::NotSeenBefore),
-        confinement(evidence).map(|Confinement::None| Remark::Unconfined),
+        (!weaknesses.is_empty()).then_some(Remark::WeakerConfinement { weaknesses }),
         (!evidence.signature.is_trusted()).then_some(Remark::Unsigned),
         (evidence.is_anchored == Some(false)).then_some(Remark::NotAnchored),
         some(evidence.replay.other_fuel).map(|cases| Remark::OtherFuel { cases }),

@@ -16,6 +16,7 @@ use eval_model::contract::{
 use eval_model::ids::{CaseId, Digest, RecordHash};
 use eval_model::judge::judge;
 use eval_model::limits::Limits;
+use eval_model::outcome::{CaseFault, NoOutput};
 use eval_model::report::{CaseResult, FinishedCase, RunFacts, Selection, aggregate};
 use eval_model::score::BenchScore;
 
@@ -150,6 +151,47 @@ impl Run {
         record.report.total_cost_usd = record.report.recorded_cost_usd;
         record.report.recorded_cost_usd = 0.0;
         record
+    }
+
+    /// The same of one that reached its cap after the first case.
+    pub fn capped_at(&self, position: &Position, marker: Digest) -> EvalRunRecord<BenchScore> {
+        let mut record = self.live_at(position, marker);
+        let [first, second] = <[_; 2]>::try_from(record.report.cases.clone()).expect("two cases");
+        let left_out = second.case_id.clone();
+        let finished = [(first, METER.cost_usd), (skipped(second), 0.0)].map(|(result, spent_usd)| FinishedCase {
+            result,
+            spent_usd,
+            recorded_usd: 0.0,
+        });
+        let facts = RunFacts {
+            selection: record.report.selection.clone(),
+            lost_usd: 0.0,
+            load_errors: Vec::new(),
+            warnings: Vec::new(),
+        };
+        record.report = aggregate(finished.into(), facts, &BTreeSet::new()).expect("one case was attempted");
+        record.run_id = record.report.run_id(&record.task_class);
+        record.output_digest_set.insert(left_out.clone(), None);
+        record.budget_usd_set.insert(left_out, None);
+        record.max_cost_usd = Some(METER.cost_usd);
+        record
+    }
+
+    /// The same of one that answers what a capped one left out.
+    pub fn continuing_at(&self, position: &Position, marker: Digest, capped: RecordHash) -> EvalRunRecord<BenchScore> {
+        EvalRunRecord { continues: Some(capped), ..self.live_at(position, marker) }
+    }
+}
+
+fn skipped(case: CaseResult<BenchScore>) -> CaseResult<BenchScore> {
+    let fault = CaseFault::NoOutput(NoOutput::SkippedCostCap);
+    CaseResult {
+        outcome: fault.class(),
+        score: BenchScore::faulted(&fault, Meter::default()),
+        fuel_used: None,
+        peak_memory_bytes: None,
+        logs_digest: None,
+        ..case
     }
 }
 

@@ -17,7 +17,7 @@ use crate::chain::{Heads, Link, RecordFileName};
 use crate::files::{Dir, FileError, FileProblem, LockError};
 use crate::memory::{KnownIntents, MemoryError};
 use crate::record::{MOST_RECORD_BYTES, RecordedRun};
-use crate::verify::{AnswerDefect, Contradiction, ObjectFacts, contradiction};
+use crate::verify::{AnswerDefect, Contradiction, ObjectFacts};
 
 const UNFINISHED: &str = "unfinished";
 
@@ -117,11 +117,8 @@ impl StoreWriter {
         if link.position != heads.next(self.reader().id(), &record.task_class) {
             return Ok(Fate::Unfit);
         }
-        if !intents.contain(&link) {
-            return Ok(Fate::Refuse(RefusedDraft::NotIntended));
-        }
-        if let Some(contradiction) = contradiction(&record) {
-            return Ok(Fate::Refuse(RefusedDraft::Contradiction(contradiction)));
+        if let Some(why) = self.refusal(&record, &link, intents)? {
+            return Ok(Fate::Refuse(why));
         }
         if !record.named_objects().into_iter().all(|object| self.reader().check_object(object).is_ok()) {
             return Ok(Fate::Unfit);
@@ -132,6 +129,19 @@ impl StoreWriter {
         let name = link.file_name().as_str().to_owned();
         let note = self.whole_note(&name, &link)?;
         Ok(Fate::Commit(Ready { draft: format!("{AGAIN_PREFIX}{name}"), name, bytes, link, note }))
+    }
+
+    /// Why a whole record is not believed, before its objects are looked at.
+    fn refusal(
+        &self,
+        record: &RecordedRun,
+        link: &Link,
+        intents: &KnownIntents,
+    ) -> Result<Option<RefusedDraft>, FileError> {
+        if !intents.contain(link) {
+            return Ok(Some(RefusedDraft::NotIntended));
+        }
+        Ok(self.contradiction_in(record)?.map(RefusedDraft::Contradiction))
     }
 
     /// The signature of a draft, if it has one that is whole: under its name, or as what a crash left of it. One that is not the

@@ -23,7 +23,7 @@ use crate::chain::{Link, Position, RecordFileName, hash_of};
 use crate::files::{Dir, FileError, Lock, LockError, Missing, Share};
 use crate::memory::{Intents, MemoryError};
 use crate::record::{EvalRunRecord, MOST_RECORD_BYTES, ReadRecordError, RecordedRun};
-use crate::verify::{AnswerDefect, Contradiction, Finding, ObjectFacts, contradiction};
+use crate::verify::{AnswerDefect, Contradiction, Finding, ObjectFacts, continued_contradiction, contradiction};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::score::BenchScore;
@@ -267,7 +267,7 @@ impl StoreWriter {
         }
         // Answers may come from a file that somebody edited. What no verification would accept must not be chained, because
         // no record is ever removed.
-        if let Some(contradiction) = contradiction(&record) {
+        if let Some(contradiction) = self.contradiction_in(&record)? {
             return Err(NotCommitted::Contradiction(contradiction));
         }
         incoming.settle().map_err(NotCommitted::Objects)?;
@@ -279,6 +279,14 @@ impl StoreWriter {
         }
         let name = link.file_name().as_str().to_owned();
         Ok(Ready { draft: format!("{DRAFT_PREFIX}{name}"), name, bytes, link, note: None })
+    }
+
+    /// What a record says that cannot be, of itself or of the record here that it continues.
+    pub(super) fn contradiction_in(&self, record: &RecordedRun) -> Result<Option<Contradiction>, FileError> {
+        if let Some(found) = contradiction(record) {
+            return Ok(Some(found));
+        }
+        Ok(continued_contradiction(record, &self.reader, &self.reader.names_locked()?))
     }
 
     fn next_position(&self, known: &Snapshot, task_class: &TaskClassName) -> Result<Position, NotCommitted> {

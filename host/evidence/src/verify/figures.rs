@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::{Mode, OutputKind, RecordedRun, RecordedScore, ScoreFields, Sut};
 use eval_model::contract::{Meter, RawScore};
-use eval_model::ids::CaseId;
+use eval_model::ids::{CaseId, RecordHash};
 use eval_model::money::is_possible_cost;
 use eval_model::outcome::{HostMode, OutcomeClass};
 use eval_model::report::{CaseResult, exact_mean, lower_bound_95, run_id};
@@ -24,6 +24,14 @@ pub enum Contradiction {
     Source { what: &'static str },
     #[error("case `{case_id}` {what}")]
     Case { case_id: CaseId, what: &'static str },
+    #[error("its agents were in a cage that cannot be: {why}")]
+    Cage { why: &'static str },
+    #[error("it says that it continues `{record}`, and no earlier record of its task class here has that hash")]
+    NothingContinued { record: RecordHash },
+    #[error("it continues record {seq}, {what}")]
+    Continued { seq: u64, what: &'static str },
+    #[error("it continues record {seq}, and its case `{case_id}` has {what} than there")]
+    ContinuedCase { seq: u64, case_id: CaseId, what: &'static str },
 }
 
 /// The first contradiction, if there is one.
@@ -34,12 +42,14 @@ pub fn contradiction(record: &RecordedRun) -> Option<Contradiction> {
     };
     let figure = || Some(Contradiction::Figure { figure: wrong_figure(record)? });
     let source = || Some(Contradiction::Source { what: impossible_source(record)? });
-    source().or_else(|| record.report.cases.iter().find_map(case)).or_else(figure)
+    let cage = || Some(Contradiction::Cage { why: record.confinement.as_ref()?.cage()?.contradiction()? });
+    source().or_else(cage).or_else(|| record.report.cases.iter().find_map(case)).or_else(figure)
 }
 
 /// Why a run cannot have got its answers as the record says. What its cassettes say is [`super::answers`]' business.
 fn impossible_source(record: &RecordedRun) -> Option<&'static str> {
     let was_started = |sut: &Sut| sut.command_digest.is_some();
+    let has_files_or_command = |sut: &Sut| was_started(sut) || !sut.files.is_empty();
     let is_live = record.output_kinds.contains(&OutputKind::Live);
     let checks = match record.mode {
         Mode::Live => [
@@ -50,25 +60,32 @@ fn impossible_source(record: &RecordedRun) -> Option<&'static str> {
             ("it is of a live run, and names no agent, or agents of several commands", is_not_one_command(record)),
             ("it is of a live run, and does not say what was started", !record.suts.iter().all(was_started)),
             ("it is of a live run, and names no marker that announced it", record.started_marker.is_none()),
+            ("it is of a live run, and does not say how its agents were confined", record.confinement.is_none()),
+            ("it is of a live run, and had no cap that can be", !record.max_cost_usd.is_some_and(is_possible_cost)),
         ],
         Mode::Cassette => [
             ("it is of cassettes, and has live outputs", is_live),
             ("it is of cassettes, and has no output kind or system under test", has_no_source(record)),
-            ("it is of cassettes, and says that an agent was started", record.suts.iter().any(was_started)),
+            ("it is of cassettes, and says that an agent was started", record.suts.iter().any(has_files_or_command)),
             (
                 "it is of cassettes, and names the marker or the shards of a live run",
                 record.started_marker.is_some() || record.shards_elsewhere > 0,
             ),
+            (
+                "it is of cassettes, and says how agents were confined, or under which cap",
+                record.confinement.is_some() || record.max_cost_usd.is_some(),
+            ),
+            ("it is of cassettes, and continues a live run", record.continues.is_some()),
         ],
     };
     checks.into_iter().find(|(_, is_so)| *is_so).map(|(what, _)| what)
 }
 
 /// Whether there are no systems under test, or some that differ in what was started. A run starts one command, which may say anew
-/// for every case what it is called and which model it asks.
+/// for every case what it is called and which model it asks; one that continues another has the answers of both.
 fn is_not_one_command(record: &RecordedRun) -> bool {
     let started: BTreeSet<_> = record.suts.iter().map(|sut| (sut.command_digest, &sut.files)).collect();
-    started.len() != 1
+    started.is_empty() || (started.len() > 1 && record.continues.is_none())
 }
 
 /// Whether there are cassettes and nobody who made them.
@@ -282,6 +299,10 @@ mod tests {
         record["output_kinds"] = json!(["live"]);
         record["suts"][0]["command_digest"] = json!("0".repeat(64));
         record["started_marker"] = json!("0".repeat(64));
+        record["confinement"] = json!({"caged": {"landlock_abi": 6, "namespaces": ["ipc", "mount", "pid", "user"],
+                                                 "network": "open", "read": [], "write": [], "memory_mib": 4096,
+                                                 "processes": 512, "workspace_mib": 1024}});
+        record["max_cost_usd"] = json!(5.0);
         for case in ["001-first", "002-second"] {
             record["cassette_digest_set"][case] = Value::Null;
             record["budget_usd_set"][case] = json!(1.0);
@@ -509,11 +530,69 @@ mod tests {
             };
             says(two_commands, "it is of a live run, and names no agent, or agents of several commands");
         }
+        let several = |record: &mut Value| {
+            live(record);
+            let mut other = record["suts"][0].clone();
+            other["version"] = json!("2");
+            record["suts"].as_array_mut().expect("a list").push(other);
+        };
+        assert_eq!(contradiction(&forged(several)), None, "an agent may say of each answer who gave it");
         let not_started = |record: &mut Value| {
             live(record);
             record["suts"][0]["command_digest"] = Value::Null;
         };
         says(not_started, "it is of a live run, and does not say what was started");
+    }
+
+    #[test]
+    fn a_live_run_and_no_other_says_how_its_agents_were_confined_and_under_which_cap() {
+        let of_a_live_run = |field: &'static str, value: Value, expected: &str| {
+            let changed = |record: &mut Value| {
+                live(record);
+                record[field] = value;
+            };
+            says(changed, expected);
+        };
+        let silent = "it is of a live run, and does not say how its agents were confined";
+        of_a_live_run("confinement", Value::Null, silent);
+        for cap in [Value::Null, json!(-0.5), json!(1e300)] {
+            of_a_live_run("max_cost_usd", cap, "it is of a live run, and had no cap that can be");
+        }
+        let unconfined = |record: &mut Value| {
+            live(record);
+            record["confinement"] = json!("none");
+        };
+        assert_eq!(contradiction(&forged(unconfined)), None, "that is the gate's to refuse");
+        let of_cassettes = "it is of cassettes, and says how agents were confined, or under which cap";
+        says(|record| record["confinement"] = json!("none"), of_cassettes);
+        says(|record| record["max_cost_usd"] = json!(5.0), of_cassettes);
+        let continues = |record: &mut Value| record["continues"] = json!("0".repeat(64));
+        says(continues, "it is of cassettes, and continues a live run");
+        let with_files = |record: &mut Value| record["suts"][0]["files"] = json!({"agent.sh": "0".repeat(64)});
+        says(with_files, "it is of cassettes, and says that an agent was started");
+    }
+
+    #[test]
+    fn a_cage_is_one_that_can_be() {
+        let with = |field: &'static str, value: Value, why: &str| {
+            let changed = |record: &mut Value| {
+                live(record);
+                record["confinement"]["caged"][field] = value;
+            };
+            says(changed, &format!("its agents were in a cage that cannot be: {why}"));
+        };
+        with("landlock_abi", json!(0), "it is without Landlock");
+        with("namespaces", json!(["pid"]), "it has some of the namespaces and not all");
+        let network = "it has a network namespace without `none` for its network, or the reverse";
+        with("network", json!("none"), network);
+        with("namespaces", json!(["ipc", "mount", "net", "pid", "user"]), network);
+        let old_landlock = |record: &mut Value| {
+            live(record);
+            record["confinement"]["caged"]["network"] = json!([443]);
+            record["confinement"]["caged"]["landlock_abi"] = json!(3);
+        };
+        let ports = "it is held to TCP ports by a Landlock that knows none";
+        says(old_landlock, &format!("its agents were in a cage that cannot be: {ports}"));
     }
 
     #[test]

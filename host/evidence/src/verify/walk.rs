@@ -81,7 +81,7 @@ fn walk(
 ) -> Result<(Verification, NamedMarkers), VerifyError> {
     let mut classes: BTreeMap<TaskClassName, ClassSummary> = BTreeMap::new();
     let mut named = NamedMarkers::default();
-    let (mut taken, mut runs) = (Vec::new(), BTreeMap::new());
+    let (mut taken, mut continuing, mut runs) = (Vec::new(), Vec::new(), BTreeMap::new());
     let mut contents = ContentCheck::new(evidence);
     let mut signatures = Signatures::default();
     let mut scan = scan(evidence, evidence.names()?, &Snapshot::default(), &mut |seen: &Seen<'_>| {
@@ -91,6 +91,9 @@ fn walk(
             taken.extend(named.claim(marker, place));
         }
         runs.insert((seen.record.task_class.clone(), seen.record.seq), RunSummary::of(seen.record));
+        if let Some(hash) = seen.record.continues {
+            continuing.push((seen.link.clone(), hash));
+        }
         contents.check(seen);
         contents.contents.findings.extend(signatures.read(evidence, seen.link));
         progress(seen.done, seen.total);
@@ -118,6 +121,7 @@ fn walk(
     };
     verification.note_clocks();
     verification.add(scan.findings);
+    verification.check_continued(evidence, &continuing);
     verification.check_extent(evidence, &required);
     Ok((verification, named))
 }
@@ -157,7 +161,7 @@ impl Verification {
     }
 
     /// Records that this program cannot read: any of them may be the one that is looked for.
-    fn has_unread_records(&self) -> bool {
+    pub(super) fn has_unread_records(&self) -> bool {
         let is_unread =
             |defect: &_| matches!(defect, Defect::Unreadable(_) | Defect::Malformed(ReadRecordError::Newer { .. }));
         self.findings.iter().any(|finding| is_unread(&finding.defect))

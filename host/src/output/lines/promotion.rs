@@ -9,6 +9,7 @@ use eval_evidence::gate::{
     BenchCommit, BenchRead, Figures, LiveRuns, PromotionVerdict, ProvenRun, RecordRead, ReplayResult,
 };
 use eval_evidence::record::Sut;
+use eval_model::confinement::Confinement;
 use eval_model::ids::{Digest, RecordHash, RunId, TaskClassName, Tier};
 use eval_model::report::PromotionMetric;
 
@@ -25,7 +26,7 @@ pub(crate) struct VerdictLine<'a> {
     pub(super) record: RecordLine<'a>,
     pub(super) bench: BenchLine,
     pub(super) agent: Option<&'a Sut>,
-    pub(super) confinement: Option<&'static str>,
+    pub(super) confinement: Option<&'a Confinement>,
     pub(super) signature: SignatureLine<'a>,
     pub(super) provenance: Option<ProvenanceLine>,
     pub(super) live_runs: LiveRunsLine,
@@ -49,7 +50,7 @@ impl<'a> From<&'a PromotionVerdict> for Line<'a> {
             record: (&verdict.record).into(),
             bench: (&verdict.bench).into(),
             agent: verdict.agent.as_ref(),
-            confinement: verdict.confinement.map(eval_evidence::gate::Confinement::as_str),
+            confinement: verdict.confinement.as_ref(),
             signature: (&verdict.signature).into(),
             provenance: verdict.provenance.as_ref().map(ProvenanceLine::from),
             live_runs: verdict.live_runs.into(),

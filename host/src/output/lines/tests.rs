@@ -10,12 +10,12 @@ use super::*;
 use eval_evidence::anchor::RecordSignature;
 use eval_evidence::chain::StoreId;
 use eval_evidence::gate::{
-    BenchCommit, BenchRead, Confinement, Figures, LiveRuns, PromotionVerdict, ProvenRun, Reason, RecordRead, Remark,
-    ReplayResult,
+    BenchCommit, BenchRead, Figures, LiveRuns, PromotionVerdict, ProvenRun, Reason, RecordRead, Remark, ReplayResult,
 };
 use eval_evidence::record::Mode;
 use eval_evidence::record::Sut;
 use eval_evidence::verify::{Compiled, State};
+use eval_model::confinement::{Cage, Confinement, Namespace, Network};
 use eval_model::contract::{Difficulty, Disposition, Meter, RawScore};
 use eval_model::ids::{CaseId, Digest, TaskClassName, Tier};
 use eval_model::outcome::OutcomeClass;
@@ -49,6 +49,19 @@ fn keys(value: &Value, found: &mut BTreeSet<String>) {
         }
         Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
         _ => {}
+    }
+}
+
+fn cage() -> Cage {
+    Cage {
+        landlock_abi: 6,
+        namespaces: Namespace::ALWAYS.into(),
+        network: Network::Tcp([443].into()),
+        read: ["~/.config/agent".to_owned()].into(),
+        write: ["tools".to_owned()].into(),
+        memory_mib: 4096,
+        processes: 512,
+        workspace_mib: 1024,
     }
 }
 
@@ -280,7 +293,7 @@ fn verdict() -> PromotionVerdict {
             command_digest: Some(Digest::of(b"agent")),
             files: BTreeMap::from([("agent.sh".to_owned(), Digest::of(b"script"))]),
         }),
-        confinement: Some(Confinement::None),
+        confinement: Some(Confinement::Caged(cage())),
         signature: RecordSignature::Trusted {
             key: "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW".parse().expect("a key"),
         },
@@ -290,6 +303,7 @@ fn verdict() -> PromotionVerdict {
             hash: "cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649".parse().expect("a hash"),
             is_signed: false,
             shards_elsewhere: 0,
+            confinement: Some(Confinement::Caged(cage())),
         }),
         live_runs: LiveRuns { earlier: 2, later: Some(0), unfinished: Some(1), unfinished_at_least: 1 },
         replay: ReplayResult {
@@ -365,5 +379,5 @@ fn every_key_is_documented_under_its_kind_and_every_documented_kind_has_a_type()
 #[test]
 fn the_line_of_a_verdict_says_everything() {
     let json = Line::from(&verdict()).to_json();
-    insta::assert_snapshot!(json, @r#"{"kind":"verdict","schema_version":1,"task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"remarks":[{"code":"earlier_live_runs","message":"live runs that were recorded before: 2"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-cc953e05.json","seq":1,"hash":"cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012","rubric_digest":"66bd998b39518c47f1118be0c2f9e0d599b986818eb312df372b7cbdecffc9f9"},"bench":{"commit_at_run":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","dirty_at_run":false,"commit_now":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","dirty_now":true,"registration_digest_at_run":"98340107f06d36800a9f58e30d1cb5bcd1729ba92f01378849274a4fc693ec54","registration_digest_now":"470e9beee4988feac1d5f0bad8d580e89f415722ffa35e75c5f11d139b64edd2","case_set_digest_at_run":"40ce8dc9b9ef616da0a078ab4f15832943d35939e14a512b559ab401a4797f9d","case_set_digest_now":"d8960c38e149ed7ce19b04a71756c80422bf3e6bbae4f5a1a74370ef0ccd1331"},"agent":{"name":"agent","version":"1","model":"a-model","command_digest":"363fa6804258ec0314090d1a0238bfeb045ee272c909de19383847694571b5e6","files":{"agent.sh":"6c737280e30ad499f0612336da629536d6af3f7b06d40284620b99a59a60e342"}},"confinement":"none","signature":{"state":"trusted","key":"PeterNeumann","verifier":"PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"},"provenance":{"store_id":"07070707070707070707070707070707","seq":3,"hash":"cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649","signed":false},"live_runs":{"earlier":2,"later":0,"unfinished":1},"replay":{"state":"TAMPERED","replayed":2,"nothing_to_replay":0,"other_fuel":0,"compiled":"before","findings":["a case differs"]}}"#);
+    insta::assert_snapshot!(json, @r#"{"kind":"verdict","schema_version":1,"task_class":"fixture","current_tier":"bronze","target_tier":"silver","evidence_sufficient":false,"reasons":[{"code":"aborted","message":"the run was aborted"}],"remarks":[{"code":"earlier_live_runs","message":"live runs that were recorded before: 2"}],"figures":{"metric":"mean_score","value":1.0,"threshold":0.8,"mean_score":1.0,"lower_bound_95":0.223606797749979,"attempted":2,"passed_count":2,"passed_needed":2},"record":{"file":"20261116T090030.000Z-cc953e05.json","seq":1,"hash":"cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649","run_id":"084e9469e443f17f3baefbbc63cce20621b9cf73f2f4a47a27736f5aa265a012","rubric_digest":"66bd998b39518c47f1118be0c2f9e0d599b986818eb312df372b7cbdecffc9f9"},"bench":{"commit_at_run":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","dirty_at_run":false,"commit_now":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","dirty_now":true,"registration_digest_at_run":"98340107f06d36800a9f58e30d1cb5bcd1729ba92f01378849274a4fc693ec54","registration_digest_now":"470e9beee4988feac1d5f0bad8d580e89f415722ffa35e75c5f11d139b64edd2","case_set_digest_at_run":"40ce8dc9b9ef616da0a078ab4f15832943d35939e14a512b559ab401a4797f9d","case_set_digest_now":"d8960c38e149ed7ce19b04a71756c80422bf3e6bbae4f5a1a74370ef0ccd1331"},"agent":{"name":"agent","version":"1","model":"a-model","command_digest":"363fa6804258ec0314090d1a0238bfeb045ee272c909de19383847694571b5e6","files":{"agent.sh":"6c737280e30ad499f0612336da629536d6af3f7b06d40284620b99a59a60e342"}},"confinement":{"caged":{"landlock_abi":6,"namespaces":["ipc","mount","pid","user"],"network":[443],"read":["~/.config/agent"],"write":["tools"],"memory_mib":4096,"processes":512,"workspace_mib":1024}},"signature":{"state":"trusted","key":"PeterNeumann","verifier":"PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"},"provenance":{"store_id":"07070707070707070707070707070707","seq":3,"hash":"cc953e0597f30cb7abfb6b248a7b523c509e98700a167f08a19a766a535e2649","signed":false},"live_runs":{"earlier":2,"later":0,"unfinished":1},"replay":{"state":"TAMPERED","replayed":2,"nothing_to_replay":0,"other_fuel":0,"compiled":"before","findings":["a case differs"]}}"#);
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -29,6 +29,8 @@ enum How {
     Cassette(fn(&mut Value)),
     /// The same in a live one.
     Live(fn(&mut Value)),
+    /// The same in one that continues another.
+    Continuing(fn(&mut Value)),
     /// A figure of a record of cassettes does not follow.
     Figure(fn(&mut Value)),
     LiveFigure(fn(&mut Value)),
@@ -42,6 +44,7 @@ impl Forgery {
             How::Text(from, to) => replace_text(scene, from, to),
             How::Cassette(forge) => change(scene, "cassette", forge, follow),
             How::Live(forge) => change(scene, "live", forge, follow),
+            How::Continuing(forge) => change_continuing(scene, forge),
             How::Figure(forge) => change(scene, "cassette", follow, forge),
             How::LiveFigure(forge) => change(scene, "live", follow, forge),
         }
@@ -56,11 +59,21 @@ fn replace_text(scene: &Scene, from: &str, to: &str) -> Option<()> {
 }
 
 fn change(scene: &Scene, mode: &str, first: fn(&mut Value), then: fn(&mut Value)) -> Option<()> {
-    let (path, mut value) = scene.record(mode)?;
+    let (path, value) = scene.record(mode)?;
+    change_record(&path, value, first, then);
+    Some(())
+}
+
+fn change_continuing(scene: &Scene, forge: fn(&mut Value)) -> Option<()> {
+    let (path, value) = scene.record_where(|value| !value["continues"].is_null())?;
+    change_record(&path, value, forge, follow);
+    Some(())
+}
+
+fn change_record(path: &Path, mut value: Value, first: fn(&mut Value), then: fn(&mut Value)) {
     first(&mut value);
     then(&mut value);
-    replace_record(&path, &format!("{value}\n"));
-    Some(())
+    replace_record(path, &format!("{value}\n"));
 }
 
 /// Makes every figure follow from the cases.
@@ -183,7 +196,7 @@ fn replace_marker(scene: &Scene, change: fn(&mut Value)) -> Option<()> {
     write_marker(&path, &value)
 }
 
-fn write_marker(beside: &std::path::Path, value: &Value) -> Option<()> {
+fn write_marker(beside: &Path, value: &Value) -> Option<()> {
     let text = format!("{value}\n");
     let time = beside.file_name()?.to_str()?.split_once('-')?.0.to_owned();
     let digits = Digest::of(text.as_bytes()).to_string();
@@ -555,6 +568,84 @@ const SOURCES: &[Forgery] = forgeries![
     },
 ];
 
+/// How agents were confined, under which cap, and which run a record goes on with.
+const CONFINEMENTS: &[Forgery] = forgeries![
+    Live "agents of whose confinement nothing is said": |record| record["confinement"] = Value::Null,
+    Live "agents without a cap": |record| record["max_cost_usd"] = Value::Null,
+    Live "a cap below nothing": |record| record["max_cost_usd"] = json!(-1.0),
+    Live "a cap above everything": |record| record["max_cost_usd"] = json!(1e7),
+    Live "a cage without Landlock": |record| cage(record)["landlock_abi"] = json!(0),
+    Live "a cage of a Landlock that is too large a number": |record| cage(record)["landlock_abi"] = json!(1_u64 << 32),
+    Live "a cage with some namespaces": |record| cage(record)["namespaces"] = json!(["pid", "user"]),
+    Live "a cage with a namespace that there is not": |record| {
+        cage(record)["namespaces"] = json!(["ipc", "mount", "pid", "user", "uts"]);
+    },
+    Live "a cage with nothing but a network namespace": |record| {
+        cage(record)["namespaces"] = json!(["net"]);
+        cage(record)["network"] = json!("none");
+    },
+    Live "no network without a namespace for it": |record| cage(record)["network"] = json!("none"),
+    Live "a network namespace and an open network": |record| {
+        cage(record)["namespaces"] = json!(["ipc", "mount", "net", "pid", "user"]);
+    },
+    Live "ports that Landlock did not know yet": |record| {
+        cage(record)["network"] = json!([443]);
+        cage(record)["landlock_abi"] = json!(3);
+    },
+    Live "a network with no port": |record| cage(record)["network"] = json!([]),
+    Live "a network with the port 0": |record| cage(record)["network"] = json!([443, 0]),
+    Live "a network with a port that is too large": |record| cage(record)["network"] = json!([65536]),
+    Live "a network of another word": |record| cage(record)["network"] = json!("closed"),
+    Live "a network that is an object": |record| cage(record)["network"] = json!({"open": null}),
+    Live "a cage with a key too many": |record| cage(record)["pids"] = json!(1),
+    Live "a cage with a key too few": |record| drop(cage(record).as_object_mut().map(|cage| cage.remove("read"))),
+    Live "a cage that is a list": |record| {
+        let keys = ["landlock_abi", "namespaces", "network", "read", "write", "memory_mib", "processes", "workspace_mib"];
+        as_list(cage(record), &keys);
+    },
+    Live "a confinement with two keys": |record| record["confinement"]["none"] = Value::Null,
+    Live "a confinement of another word": |record| record["confinement"] = json!("caged"),
+    Live "a confinement that is an object of none": |record| record["confinement"] = json!({"none": null}),
+    Live "a system under test with a file of no hash": |record| record["suts"][0]["files"] = json!({"agent.sh": "x"}),
+    Cassette "cassettes of confined agents": |record| record["confinement"] = json!("none"),
+    Cassette "cassettes with a cap": |record| record["max_cost_usd"] = json!(5.0),
+    Cassette "cassettes with files": |record| record["suts"][0]["files"] = json!({"agent.sh": "0".repeat(64)}),
+    Cassette "cassettes of another model": |record| record["suts"][0]["model"] = json!("another"),
+    Cassette "cassettes that continue a live run": |record| record["continues"] = json!("0".repeat(64)),
+    Live "a run that continues what is not there": |record| record["continues"] = json!("1".repeat(64)),
+    Live "a run that continues one that left nothing out": |record| record["continues"] = record["prev_hash"].clone(),
+    Files "a run that continues a record of another class": |scene| {
+        let (_, other) = scene.record_where(|value| !value["continues"].is_null())?;
+        let hash = other["continues"].clone();
+        let (path, mut record) = scene.record_where(|value| {
+            value["mode"] == "live" && value["task_class"] != other["task_class"]
+        })?;
+        record["continues"] = hash;
+        replace_record(&path, &format!("{record}\n"));
+        Some(())
+    },
+    Continuing "other cases than before": |record| {
+        record["case_digest_set"]["002-second"] = record["case_digest_set"]["001-first"].clone();
+    },
+    Continuing "another rubric than before": |record| record["rubric_digest"] = record["registration_digest"].clone(),
+    Continuing "another registration than before": |record| {
+        record["registration_digest"] = record["rubric_digest"].clone();
+    },
+    Continuing "another confinement than before": |record| record["confinement"] = json!("none"),
+    Continuing "another agent than before": |record| record["suts"][0]["version"] = json!("2"),
+    Continuing "another output than before": |record| {
+        record["output_digest_set"]["001-first"] = record["output_digest_set"]["002-second"].clone();
+    },
+    Continuing "another outcome than before": |record| fault(record, "rubric_fault", "rubric_timeout"),
+    Continuing "another cost than before": |record| score(record)["cost_usd"] = json!(0.5),
+    Continuing "another duration than before": |record| score(record)["duration_seconds"] = json!(2.5),
+    Continuing "another budget than before": |record| record["budget_usd_set"]["001-first"] = json!(0.5),
+];
+
+fn cage(record: &mut Value) -> &mut Value {
+    &mut record["confinement"]["caged"]
+}
+
 /// What serde reads and the document does not allow.
 const SPELLINGS: &[Forgery] = forgeries![
     Figure "limits that are a list": |record| {
@@ -630,5 +721,5 @@ const MARKERS: &[Forgery] = forgeries![
 
 /// Every kind.
 pub(super) fn all() -> Vec<Forgery> {
-    [FILES, TEXTS, CASES, FIGURES, SOURCES, SPELLINGS, MARKERS].concat()
+    [FILES, TEXTS, CASES, FIGURES, SOURCES, CONFINEMENTS, SPELLINGS, MARKERS].concat()
 }

@@ -55,16 +55,18 @@ impl Scene {
         Self { path, id, heads, markers, label: 0, choice: 0, story: Vec::new() }
     }
 
-    /// A store with all that a forger could want: several records of two classes, live ones too, and runs that were not finished.
+    /// A store with all that a forger could want: several records of each class, live ones too, and runs that were not finished.
+    /// The last record of cassettes, the last live one and the one that continues another are the last of their classes, so that no
+    /// forgery of them is found by the next record's `prev_hash` alone.
     pub(super) fn rich(path: PathBuf) -> Self {
         let mut scene = Self::new(path, StoreId::from_bytes([7; 16]));
-        for index in [0, 0, 1] {
+        for index in [0, 0, 1, 2, 2] {
             scene.append(CLASSES[index]);
         }
         scene.append_live(CLASSES[0]);
         scene.announce(CLASSES[0]);
         scene.append_live(CLASSES[0]);
-        scene.append(CLASSES[0]);
+        scene.append_continued(CLASSES[1]);
         scene
     }
 
@@ -75,11 +77,12 @@ impl Scene {
         let mut scene = Self::new(path, StoreId::from_bytes(id));
         for _ in 0..1 + dice.roll(7) {
             let name = CLASSES[dice.roll(3)];
-            match dice.roll(12) {
+            match dice.roll(13) {
                 0..7 => scene.append(name),
                 7..9 => scene.append_live(name),
                 9 => drop(scene.announce(name)),
-                10 => scene.crash(name, dice.roll(2)),
+                10 => scene.append_continued(name),
+                11 => scene.crash(name, dice.roll(2)),
                 _ => scene.leave_something_harmless(dice.roll(3)),
             }
         }
@@ -120,6 +123,17 @@ impl Scene {
         let (run, position) = self.next(name);
         self.commit(&run.live_at(&position, marker).to_bytes());
         self.story.push(format!("appended a live run to {name}"));
+    }
+
+    /// A run that reached its cap, and one that answers what it left out.
+    fn append_continued(&mut self, name: &str) {
+        let (first, second) = (self.announce(name), self.announce(name));
+        let (run, position) = self.next(name);
+        self.commit(&run.capped_at(&position, first).to_bytes());
+        let task_class = class(name);
+        let capped = self.heads.get(&task_class).expect("it was committed").hash;
+        self.commit(&run.continuing_at(&self.heads.next(self.id, &task_class), second, capped).to_bytes());
+        self.story.push(format!("continued a capped run of {name}"));
     }
 
     /// The marker is written here and not by the writer, which waits for the disk.
@@ -176,9 +190,14 @@ impl Scene {
 
     /// The chosen one of the records of a mode. One that was made a thing of another shape before cannot be forged further.
     pub(super) fn record(&self, mode: &str) -> Option<(PathBuf, Value)> {
+        self.record_where(|value| value["mode"] == mode)
+    }
+
+    /// The same of the records of which something holds.
+    pub(super) fn record_where(&self, holds: impl Fn(&Value) -> bool) -> Option<(PathBuf, Value)> {
         let reads = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| RecordedRun::read(&bytes).is_ok());
         let mut records = self.records();
-        records.retain(|(path, value)| value["mode"] == mode && reads(path));
+        records.retain(|(path, value)| holds(value) && reads(path));
         let index = records.len().checked_sub(1)?;
         Some(records.swap_remove(index - self.choice % records.len()))
     }

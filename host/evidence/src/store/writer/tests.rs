@@ -8,6 +8,7 @@ use crate::record::fixture::Run;
 use crate::verify::{
     Checks, FirstUse, LastSeenFile, SignatureCounts, State, Verification, verify_evidence, verify_store,
 };
+use eval_model::ids::RecordHash;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use tempfile::TempDir;
@@ -272,6 +273,60 @@ fn a_record_cannot_name_what_is_not_stored() {
     let error = store.append(&Snapshot::default(), &class("a"), &nothing, |position| run.at(position));
     assert!(matches!(error, Err(AppendError::NotCommitted { source: NotCommitted::Object(_), .. })));
     assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+}
+
+/// Commits a record of a live run with the answers of one label, whatever it says of itself.
+fn try_append_live(
+    store: &StoreWriter,
+    run: &Run,
+    build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
+) -> Result<Receipt, AppendError> {
+    let incoming = store.incoming().expect("it takes objects");
+    run.keep_objects(&incoming);
+    store.append(&Snapshot::default(), &class("a"), &incoming, build)
+}
+
+#[test]
+fn a_record_is_held_to_the_one_that_it_continues_before_it_is_chained() {
+    let (_temp, store) = new_store();
+    let (run, other) = (Run::of("a", 2), Run::of("a", 4));
+    let marker = |name: &[u8]| Digest::of(name);
+    let capped =
+        try_append_live(&store, &run, |position| run.capped_at(position, marker(b"first"))).expect("committed");
+    let refused = |run: &Run, hash: RecordHash| {
+        let build = |position: &_| run.continuing_at(position, marker(b"second"), hash);
+        match try_append_live(&store, run, build) {
+            Err(AppendError::NotCommitted { source: NotCommitted::Contradiction(found), .. }) => found.to_string(),
+            end => panic!("{end:?}"),
+        }
+    };
+    let nothing = refused(&run, RecordHash::GENESIS);
+    assert!(nothing.ends_with("no earlier record of its task class here has that hash"), "{nothing}");
+    assert_eq!(
+        refused(&other, capped.link.hash),
+        "it continues record 1, and its case `001-first` has another output than there"
+    );
+    let build = |position: &_| run.continuing_at(position, marker(b"second"), capped.link.hash);
+    try_append_live(&store, &run, build).expect("committed");
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+}
+
+/// The record that is named may be one that only a newer program reads.
+#[test]
+fn a_record_that_continues_what_cannot_be_read_is_unverifiable_and_not_tampered() {
+    let (_temp, store) = new_store();
+    let run = Run::of("a", 2);
+    let capped = try_append_live(&store, &run, |position| run.capped_at(position, Digest::of(b"first")));
+    let capped = capped.expect("committed");
+    let build = |position: &_| run.continuing_at(position, Digest::of(b"second"), capped.link.hash);
+    try_append_live(&store, &run, build).expect("committed");
+    fs::write(&capped.path, "{\"schema_version\":2}\n").expect("written");
+    let findings = verified(&store).findings;
+    let continued = |finding: &&Finding| finding.to_string().contains("it says that it continues");
+    assert!(!findings.iter().any(|finding| continued(&finding)), "{findings:?}");
+    fs::remove_file(&capped.path).expect("removed");
+    let findings = verified(&store).findings;
+    assert!(findings.iter().any(|finding| continued(&finding)), "{findings:?}");
 }
 
 /// The lock keeps writers from losing their work to each other. Where it does not exclude, nothing is lost without a word
