@@ -64,6 +64,13 @@ pub(crate) struct AgentClaim {
 }
 
 impl AgentClaim {
+    /// What a record says of who answered, if it can have been said.
+    pub(crate) fn of_sut(sut: &Sut) -> Option<Self> {
+        let text = |text: &String| text.parse::<AgentText>().ok();
+        let model = sut.model.as_ref().map(text);
+        Some(Self { name: Some(text(&sut.name)?), version: Some(text(&sut.version)?), model: model.flatten() })
+    }
+
     /// Who answered, as far as this says more than was known before.
     pub(crate) fn of(&self, known: &Sut) -> Sut {
         let said = |text: &Option<AgentText>| text.as_ref().map(ToString::to_string);

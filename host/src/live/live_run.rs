@@ -20,7 +20,7 @@ use crate::live::cost::{Budget, Permission, Reservation, Settled};
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Journal, JournalContents, JournalError, ON_TRUST};
 use crate::live::run_lock::{RunLock, RunLockError, Spending};
-use eval_evidence::cassette::{Recording, SutName};
+use eval_evidence::cassette::Recording;
 use eval_evidence::chain::StoreId;
 use eval_evidence::record::Sut;
 use eval_model::advice::{Advice, Exit};
@@ -314,7 +314,7 @@ impl<'a> LiveRun<'a> {
         let Some(recorder) = &self.parts.recorder else { return Ok(()) };
         let sut = answer.agent.as_ref().map_or_else(|| recorder.sut.clone(), |agent| agent.of(&recorder.sut));
         let recording = Recording {
-            sut: &SutName { name: sut.name, version: sut.version },
+            sut: &sut.to_name(),
             input_digest: case.input_digest,
             store_id: recorder.store_id,
             started_marker: recorder.started_marker,

@@ -169,12 +169,14 @@ fn is_shell(program: &OsStr) -> bool {
     Path::new(program).file_name().is_some_and(|name| shells.iter().any(|shell| name == *shell))
 }
 
-/// The files that a line for the shell names: its program, and what lies at absolute paths.
+/// The files that a line for the shell names: its program, and what lies at absolute paths. What the line itself writes is no
+/// program, and another file after every case.
 fn in_line(line: &str, path: Option<&OsStr>) -> Vec<PathBuf> {
     let words = shell_line::words(line);
+    let written: BTreeSet<_> = words.iter().filter(|word| word.is_written).filter_map(|word| word.text).collect();
     let mut words = words.iter().skip_while(|word| word.text.is_some_and(shell_line::is_before_a_program));
     let program = words.next().and_then(|word| word.text).and_then(|word| search(OsStr::new(word), path));
-    let read = words.filter(|word| !word.is_written).filter_map(|word| word.text);
+    let read = words.filter_map(|word| word.text).filter(|word| !written.contains(word));
     program.into_iter().chain(read.filter_map(|word| absolute_file(OsStr::new(word)))).collect()
 }
 
@@ -279,6 +281,7 @@ mod tests {
         };
         assert_eq!(found("agent --fast"), ["agent"]);
         assert_eq!(found(&format!("MODE=1 exec agent --data={data} > {log}; cat '{data}'")), ["agent", "data"]);
+        assert_eq!(found(&format!("echo x >> {log}; agent < {log}")), [""; 0]);
         assert_eq!(found(&format!("$AGENT {data}")), ["data"]);
         assert_eq!(found(&format!("{program} \"$x{data}\"")), ["agent"]);
         assert_eq!(files(&["/bin/sh", "-c", "agent"], &here).digests().len(), 2);
