@@ -11,3 +11,4 @@ mod reports;
 mod resume;
 mod shards;
 mod signed;
+mod who;
