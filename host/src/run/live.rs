@@ -260,7 +260,7 @@ impl<'a> Run<'a> {
             found => found,
         };
         // Only now: what was found may be a continuation of the same record that is complete.
-        let (run, continued) = self.continuing(request.continues.as_deref(), &store)?;
+        let (run, continued) = self.continuing(request, &store)?;
         let start = RunStart::new(found, request.resume, &run.description)?;
         let budget = run.budget(request, lock, start.earlier(), continued.as_ref())?;
         let started = start.begin(&run.description, place, &store, &mut warn)?;

@@ -721,3 +721,37 @@ fn a_program_that_changes_while_it_answers_is_told_of_once() {
     assert_eq!(names(&record)[0][0], "agent.sh");
     assert!(record["suts"][0]["files"]["agent.sh"].is_string(), "{}", record["suts"]);
 }
+
+#[test]
+fn a_continuation_names_whoever_answered_before_and_nobody_for_its_faults() {
+    let desk = Desk::new();
+    // The first case is answered by somebody with a name, and every later one is a fault of nobody's.
+    let named = r#"echo '{"output":{},"cost_usd":0.25,"agent":{"name":"An agent","version":"2"}}'"#;
+    let then = format!(r#"if [ $(wc -l < {}) = 1 ]; then {named}; else exit 3; fi"#, desk.path("paid").display());
+    let line = counting(&desk, &then);
+    let first = recorded(&desk, &line, 0.25, None);
+    assert_eq!((names(&first), starts(&desk)), (json!([["An agent", "2", null]]), 1));
+    let flags = flags(&line);
+    let continued = live_as(&desk, &flags, Some("cassettes"), 5.0, (Resume::Nothing, Some("1")), &Interrupt::new());
+    let whole = record_of(continued.expect("a record"));
+    assert_eq!((&whole["suts"], starts(&desk)), (&first["suts"], 3));
+    let cassette = fs::read(desk.path("cassettes/001-greets.json")).expect("a cassette");
+    let cassette: serde_json::Value = serde_json::from_slice(&cassette).expect("JSON");
+    assert_eq!(cassette["sut"], json!({"name": "An agent", "version": "2"}), "{cassette}");
+    assert_eq!(desk.store().verification().findings.len(), 0);
+}
+
+#[test]
+fn what_several_systems_answered_is_continued_and_not_recorded_under_any_of_their_names() {
+    let desk = Desk::new();
+    let line = NAMED.replace("*002-*) exit 3", "*none*) exit 3");
+    let first = recorded(&desk, &line, 0.5, None);
+    let both = json!([["An agent", "2.0", "one"], ["An agent", "2.0", "two"]]);
+    assert_eq!((names(&first), &first["report"]["skipped"]), (both.clone(), &json!(1)));
+    let continuing = (Resume::Nothing, Some("1"));
+    let refused = live_as(&desk, &flags(&line), Some("cassettes"), 5.0, continuing, &Interrupt::new());
+    says(&refused.err().expect("nobody knows whose they are"), "does not say which of them gave which answer");
+    let whole = recorded(&desk, &line, 5.0, Some("1"));
+    assert_eq!((names(&whole), &whole["report"]["aborted"]), (both, &json!(false)));
+    assert_eq!(desk.store().verification().findings.len(), 0);
+}
