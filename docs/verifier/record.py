@@ -79,7 +79,7 @@ MANIFEST = fields({"case_id": slug, "task_class": slug, "disposition": one_of("p
                    "difficulty": one_of("easy", "medium", "hard"),
                    "source": one_of("curated", "outcome-ledger-derived", "regression-converted"), "added_at": date,
                    "files": list_of(lambda value: (FILE(value), digest(value[1])))})
-CASSETTE = fields({"schema_version": count, "sut": fields({"name": text, "version": text}),
+CASSETTE = fields({"schema_version": count, "sut": fields({"name": text, "version": text}, {"model": text}),
                    "kind": one_of("recorded", "solved-example"), "input_digest": digest, "recorded_at": rfc3339,
                    "duration_seconds": figure, "cost_usd": figure},
                   {"output": map_of(text, lambda value: None), "error": map_of(text, text),
@@ -302,7 +302,9 @@ def check_contents(record):
             raise Bad(bad.state, f"case {case['case_id']} {bad}") from None
     if record["mode"] == "live":
         want(set(record["output_kinds"]) == {"live"}, "its output_kinds are not those of a live run")
-        want(record["suts"] and all(sut["command_digest"] for sut in record["suts"]), "its suts are not those of a live run")
+        started = {(sut["command_digest"], tuple(sorted(sut["files"].items()))) for sut in record["suts"]}
+        want(len(started) == 1 or (started and record["continues"]), "it has agents of several commands, or none")
+        want(all(sut["command_digest"] for sut in record["suts"]), "its suts are not those of a live run")
         want(record["confinement"] is not None, "it does not say how its agents were confined")
         cap = record["max_cost_usd"]
         want(cap is not None and 0 <= cap <= MOST_DOLLARS, "its agents had no cap that can be")

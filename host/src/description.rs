@@ -121,7 +121,9 @@ impl RunDescription {
     /// What differs between two runs that should be one, in words for whoever has to decide what to do about it. When each
     /// was started, from which commit, and how many cases the bench has, makes them no different runs.
     pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
-        let command = |run: &Self| run.live.as_ref().map(|live| live.sut.clone());
+        let sut = |run: &Self| run.live.as_ref().map(|live| live.sut.clone());
+        let command = |run: &Self| sut(run).map(|sut| sut.command_digest);
+        let name = |run: &Self| sut(run).map(|sut| (sut.name, sut.version));
         let money = |run: &Self| run.live.as_ref().map(|live| (live.cap, live.per_case));
         let confinement = |run: &Self| run.live.as_ref().map(|live| live.confinement.clone());
         let continues = |run: &Self| run.live.as_ref().and_then(|live| live.continues);
@@ -133,12 +135,23 @@ impl RunDescription {
             (self.patterns == other.patterns, "another selection of cases"),
             (self.shard == other.shard, "another --shard"),
             (command(self) == command(other), "another command"),
+            // A name that no flag gives is part of the command.
+            (name(self) == name(other) || command(self) != command(other), "another --sut-name or --sut-version"),
             (money(self) == money(other), "another --max-cost-usd or max_cost_usd_per_case"),
             (confinement(self) == confinement(other), "another confinement"),
             (continues(self) == continues(other), "another --continue"),
         ];
         let differences = checks.into_iter().filter(|(is_same, _)| !is_same).map(|(_, what)| what.to_owned());
-        differences.chain(self.differing_cases(other)).collect()
+        differences.chain(self.differing_files(other)).chain(self.differing_cases(other)).collect()
+    }
+
+    /// The first file of the agent's command that is another one, if it is the same command.
+    fn differing_files(&self, other: &Self) -> Option<String> {
+        let (one, other) = (&self.live.as_ref()?.sut, &other.live.as_ref()?.sut);
+        let mut names = one.files.keys().chain(other.files.keys());
+        let differs = |name: &&String| one.files.get(*name) != other.files.get(*name);
+        let first = names.find(differs).filter(|_| one.command_digest == other.command_digest)?;
+        Some(format!("another file `{}`, which the agent's command names", first.escape_default()))
     }
 
     fn differing_cases(&self, other: &Self) -> Option<String> {
@@ -217,6 +230,26 @@ pub(crate) mod tests {
         ];
         assert_eq!(description().differences(&other), expected);
         assert_eq!(other.differences(&description()), expected);
+    }
+
+    #[test]
+    fn another_program_behind_the_same_command_makes_another_run() {
+        let changed = |change: fn(&mut Sut)| {
+            let mut other = description();
+            change(&mut other.live.as_mut().expect("live").sut);
+            let differences = description().differences(&other);
+            assert_eq!(other.differences(&description()), differences);
+            differences
+        };
+        let file = |sut: &mut Sut| sut.files.extend([("agent.py".to_owned(), Digest::of(b"script"))]);
+        assert_eq!(changed(file), ["another file `agent.py`, which the agent's command names"]);
+        assert_eq!(changed(|sut| sut.version = "2".to_owned()), ["another --sut-name or --sut-version"]);
+        let command = |sut: &mut Sut| {
+            sut.command_digest = None;
+            sut.name = "other".to_owned();
+            sut.files.insert("other".to_owned(), Digest::of(b"other"));
+        };
+        assert_eq!(changed(command), ["another command"]);
     }
 
     #[test]

@@ -24,6 +24,9 @@ const SCHEMA_VERSION: u64 = 1;
 pub struct SutName {
     pub name: String,
     pub version: String,
+    /// The model that it says it asked; left out where nobody said it.
+    #[serde(default, deserialize_with = "json::not_null", skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// Whether the answer came from a system under test, or from a curator who knows the right one.
@@ -314,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_is_recorded_reads_back_to_the_byte_and_names_its_run() {
-        let sut = SutName { name: "agent".to_owned(), version: "1".to_owned() };
+        let sut = SutName { name: "agent".to_owned(), version: "1".to_owned(), model: Some("a-model".to_owned()) };
         let message = "exit status 3".to_owned();
         for output in [
             Ok("{ \"b\" :\t1.50,\n \"a\":[] }".to_owned()),
@@ -338,7 +341,7 @@ mod tests {
 
     #[test]
     fn what_the_host_decided_is_not_recorded_as_an_answer() {
-        let sut = SutName { name: "agent".to_owned(), version: "1".to_owned() };
+        let sut = SutName { name: "agent".to_owned(), version: "1".to_owned(), model: None };
         let recording = Recording {
             sut: &sut,
             input_digest: Digest::of(b"input"),

@@ -1,5 +1,6 @@
 //! An answer, who gave it, and where it came from. It never knows the case that was asked.
 
+use super::AgentClaim;
 use eval_evidence::cassette::Cassette;
 use eval_model::contract::{CapturedStream, Meter};
 use eval_model::outcome::NoOutput;
@@ -14,6 +15,8 @@ pub(crate) struct Answer {
     pub(crate) cost_is_estimate: bool,
     /// What a live agent was told that it may spend.
     pub(crate) budget_usd: Option<f64>,
+    /// What a live agent says of itself, where the command line says nothing.
+    pub(crate) agent: Option<AgentClaim>,
     /// The end of what a live system under test wrote to stderr.
     pub(crate) stderr: CapturedStream,
 }
@@ -31,7 +34,14 @@ pub(crate) struct ObtainedAnswer {
 impl Answer {
     /// An answer at a known cost, without a process that could have said anything besides.
     pub(crate) fn new(output: Result<String, NoOutput>, meter: Meter) -> Self {
-        Self { output, meter, cost_is_estimate: false, budget_usd: None, stderr: CapturedStream::default() }
+        Self {
+            output,
+            meter,
+            cost_is_estimate: false,
+            budget_usd: None,
+            agent: None,
+            stderr: CapturedStream::default(),
+        }
     }
 
     /// A case that was not answered, and so cost nothing.

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, ObtainedAnswer};
+use super::{AgentClaim, Answer, ObtainedAnswer};
 use eval_evidence::cassette::Cassette;
 use eval_model::contract::{CapturedStream, Meter};
 use eval_model::ids::{CaseId, Digest};
@@ -24,6 +24,7 @@ pub(crate) struct StoredAnswer {
     cost_is_estimate: bool,
     budget_usd: Option<f64>,
     duration_seconds: f64,
+    agent: Option<AgentClaim>,
     stderr: String,
     stderr_bytes_before: u64,
     /// The whole cassette that it came from, which becomes an object.
@@ -53,6 +54,7 @@ impl StoredAnswer {
             cost_is_estimate: answer.cost_is_estimate,
             budget_usd: answer.budget_usd,
             duration_seconds: answer.meter.duration_seconds,
+            agent: answer.agent.clone(),
             stderr: String::from_utf8_lossy(&answer.stderr.kept).into_owned(),
             stderr_bytes_before: answer.stderr.dropped_bytes,
             cassette: obtained.cassette.clone(),
@@ -81,6 +83,7 @@ impl StoredAnswer {
                 meter: Meter { cost_usd: self.cost_usd, duration_seconds: self.duration_seconds },
                 cost_is_estimate: self.cost_is_estimate,
                 budget_usd: self.budget_usd,
+                agent: self.agent,
                 stderr: CapturedStream { kept: self.stderr.into_bytes(), dropped_bytes: self.stderr_bytes_before },
             },
             cassette: self.cassette,
@@ -122,6 +125,7 @@ mod tests {
                 meter: Meter { cost_usd: 0.1, duration_seconds: 1.234 },
                 cost_is_estimate: true,
                 budget_usd: Some(0.5),
+                agent: Some(AgentClaim { name: Some("an agent".parse().expect("a text")), ..AgentClaim::default() }),
                 stderr: CapturedStream { kept: b"\x1b[31mlog\0\n".to_vec(), dropped_bytes: 7 },
             },
             cassette: None,

@@ -1,5 +1,7 @@
 //! `eval-host log`: the runs of a store, for people.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 
 use super::Places;
@@ -10,7 +12,7 @@ use super::printer::Printer;
 use crate::output::cost;
 use eval_evidence::anchor::RecordSignature;
 use eval_evidence::chain::Link;
-use eval_evidence::record::{Mode, RecordedRun};
+use eval_evidence::record::{Mode, RecordedRun, Sut};
 use eval_model::advice::Exit;
 use eval_model::confinement::Confinement;
 use eval_model::ids::TaskClassName;
@@ -52,7 +54,8 @@ pub(super) fn log(args: &LogArgs) -> Result<Exit, Failure> {
         }
         printer.text(&match opened.read(link) {
             Some(record) => {
-                format!("{}  signed by {}", summary(link, &record), signed_by(opened.verification.signature(link)))
+                let signed_by = signed_by(opened.verification.signature(link));
+                format!("{}  by {}  signed by {signed_by}", summary(link, &record), named(&record.suts))
             }
             None => format!("  {:>4}  {}  changed since eval-host verified it", link.position.seq, link.finished_at),
         });
@@ -65,6 +68,14 @@ pub(super) fn log(args: &LogArgs) -> Result<Exit, Failure> {
         ));
     }
     printer.finish(exit_of(state))
+}
+
+/// Who answered, by name, version and model.
+pub(super) fn named(suts: &BTreeSet<Sut>) -> String {
+    if suts.is_empty() {
+        return "nobody".to_owned();
+    }
+    suts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Who signed a record. A key's name is what somebody wrote into a file.

@@ -1,5 +1,6 @@
 //! `eval-host show`: one record, case by case, for people.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,7 +10,7 @@ use super::anchor::TrustedKeysArgs;
 use super::error::EvidenceError;
 use super::evidence::{Opened, TrustArgs, exit_of};
 use super::failure::Failure;
-use super::log::{signed_by, summary};
+use super::log::{named, signed_by, summary};
 use super::printer::Printer;
 use crate::output::{agent_said, cost};
 use eval_evidence::chain::Link;
@@ -73,7 +74,6 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 }
 
 fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
-    let suts = record.suts.iter().map(|sut| format!("{} {}", Words(&sut.name), Words(&sut.version)));
     let live = [
         ("confinement", record.confinement.as_ref().map(ToString::to_string)),
         ("cost cap", record.max_cost_usd.map(|cap| format!("${cap:.2}"))),
@@ -84,12 +84,14 @@ fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
         ("hash", link.hash.to_string()),
         ("prev hash", link.position.prev_hash.to_string()),
         ("rubric", record.rubric_digest.to_string()),
-        ("answered by", suts.collect::<Vec<_>>().join(", ")),
+        ("answered by", named(&record.suts)),
         ("started", record.started_at.to_string()),
         ("eval-host", Words(&record.harness_version).to_string()),
         ("wasmtime", Words(&record.wasmtime_version).to_string()),
         ("bench commit", bench_commit(record)),
     ];
+    let files: BTreeSet<_> = record.suts.iter().flat_map(|sut| &sut.files).collect();
+    facts.extend(files.into_iter().map(|(name, digest)| ("agent's file", format!("{digest} {}", Words(name)))));
     facts.extend(live.into_iter().filter_map(|(name, value)| Some((name, value?))));
     facts
 }

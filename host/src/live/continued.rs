@@ -16,7 +16,7 @@ use eval_model::outcome::{NoOutput, OutcomeClass};
 use eval_model::report::CaseResult;
 
 use super::cost::Budget;
-use crate::answers::{Answer, ObtainedAnswer};
+use crate::answers::{AgentClaim, Answer, ObtainedAnswer};
 
 /// Why the answer to a case cannot be taken from a record.
 #[derive(Debug, thiserror::Error)]
@@ -180,6 +180,8 @@ fn take(
         meter: Meter { cost_usd: score.cost_usd, duration_seconds: score.duration_seconds },
         cost_is_estimate: case.cost_is_estimate,
         budget_usd: record.budget_usd_set.get(&case.case_id).copied().flatten(),
+        // Where the record names several, it does not say which of them it was; the record that continues it names them all.
+        agent: record.suts.first().and_then(AgentClaim::of_sut),
         stderr,
     };
     // What there was to warn of is in the record's own warnings.

@@ -11,14 +11,16 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::answers::{Answer, ObtainedAnswer, RecordError, StoredAnswer, record_cassette};
-use crate::live::agent::{Leftover, LiveAnswer, LiveEnd, LiveSut, PrepareError, Prepared, remove_leftovers};
+use crate::live::agent::{
+    CommandFiles, Leftover, LiveAnswer, LiveEnd, LiveSut, PrepareError, Prepared, remove_leftovers,
+};
 use crate::live::continued::Continued;
 use crate::live::cost::{Budget, Permission, Reservation, Settled};
 use crate::live::interrupt::Interrupt;
 use crate::live::journal::{Journal, JournalContents, JournalError, ON_TRUST};
 use crate::live::run_lock::{RunLock, RunLockError, Spending};
 use eval_cage::{boot_id, wait_for_end};
-use eval_evidence::cassette::{Recording, SutName};
+use eval_evidence::cassette::Recording;
 use eval_evidence::chain::StoreId;
 use eval_evidence::record::Sut;
 use eval_model::advice::{Advice, Exit};
@@ -27,6 +29,7 @@ use eval_model::contract::Meter;
 use eval_model::ids::{CaseId, Digest};
 use eval_model::money::Usd;
 use eval_model::outcome::{NoOutput, OutcomeClass};
+use eval_model::text::Words;
 use eval_model::utc::UtcMillis;
 
 /// How often a case that waits for money looks whether the run was interrupted.
@@ -84,7 +87,8 @@ impl Advice for LiveRunError {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) folder: PathBuf,
-    pub(crate) sut: SutName,
+    /// Who answers, as it is known before the first answer.
+    pub(crate) sut: Sut,
     /// The run that the answers come from.
     pub(crate) store_id: StoreId,
     pub(crate) started_marker: Digest,
@@ -100,6 +104,8 @@ pub(crate) struct LiveParts<'a> {
     /// The capped run that this one continues.
     pub(crate) continued: Option<Continued>,
     pub(crate) recorder: Option<Recorder>,
+    /// What the agents' command names.
+    pub(crate) files: &'a CommandFiles,
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) clock: &'a (dyn Fn() -> UtcMillis + Sync),
 }
@@ -111,6 +117,8 @@ pub(crate) struct LiveRun<'a> {
     changed: Condvar,
     /// A case met an error that ends the run.
     broken: AtomicBool,
+    /// The files of the command whose change was told of.
+    told_changed: Mutex<BTreeSet<String>>,
     /// What the budget had counted before this process spent anything.
     spent_earlier: Usd,
 }
@@ -130,6 +138,7 @@ impl<'a> LiveRun<'a> {
             budget: Mutex::new(budget),
             changed: Condvar::new(),
             broken: AtomicBool::new(false),
+            told_changed: Mutex::default(),
         }
     }
 
@@ -266,7 +275,20 @@ impl<'a> LiveRun<'a> {
             let hint = if self.budget().has_price_limit() { "" } else { "; max_cost_usd_per_case would bound it" };
             obtained.warnings.push(format!("{case_id}: its cost is not known, and {charged} was charged{hint}"));
         }
+        obtained.warnings.extend(self.newly_changed().into_iter().map(|name| {
+            let name = Words(&name);
+            format!(
+                "{case_id}: when its agent had ended, `{name}` of the agent's command was another file than before the first \
+                 case, so this answer and later ones may come from another agent than the record says"
+            )
+        }));
         obtained
+    }
+
+    /// The files of the command that changed since anybody looked. They are told of once, and not for every case.
+    fn newly_changed(&self) -> Vec<String> {
+        let mut told = self.told_changed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.parts.files.changed().filter(|name| told.insert((*name).to_owned())).map(str::to_owned).collect()
     }
 
     fn settle(&self, reservation: Reservation, cost: Option<Usd>) -> Result<Settled, LiveRunError> {
@@ -298,8 +320,9 @@ impl<'a> LiveRun<'a> {
 
     fn record(&self, case: &ReadCase, answer: &Answer) -> Result<(), LiveRunError> {
         let Some(recorder) = &self.parts.recorder else { return Ok(()) };
+        let sut = answer.agent.as_ref().map_or_else(|| recorder.sut.clone(), |agent| agent.of(&recorder.sut));
         let recording = Recording {
-            sut: &recorder.sut,
+            sut: &sut.to_name(),
             input_digest: case.input_digest,
             store_id: recorder.store_id,
             started_marker: recorder.started_marker,
@@ -411,6 +434,7 @@ fn charged(answer: LiveAnswer, settled: Settled) -> Answer {
         meter: Meter { cost_usd, duration_seconds: answer.duration_seconds },
         cost_is_estimate: settled.is_estimate,
         budget_usd: None,
+        agent: answer.agent,
         stderr: answer.stderr,
     }
 }

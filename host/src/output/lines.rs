@@ -14,7 +14,7 @@ mod tests;
 
 use serde::Serialize;
 
-pub(crate) use author::{GapLine, GoldenLine, InspectionLine, RubricLine, TaskClassLine, TriedCaseLine};
+pub(crate) use author::{GapLine, GoldenLine, InspectionLine, LastRun, RubricLine, TaskClassLine, TriedCaseLine};
 pub(crate) use evidence::{ClassLine, VerificationLine};
 pub(crate) use promotion::VerdictLine;
 pub(crate) use run::{AggregateLine, CaseLine, PlanLine, PlannedCaseLine};

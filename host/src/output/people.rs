@@ -179,6 +179,9 @@ impl<W: Write> People<W> {
     }
 
     fn recorded(&mut self, recorded: &Recorded) {
+        if !recorded.suts.is_empty() {
+            self.line(&format!("answered by: {}", recorded.suts.join(", ")));
+        }
         if recorded.chain_begins {
             self.line("a new chain begins with this record");
         }

@@ -11,8 +11,9 @@ use std::num::NonZeroUsize;
 use jiff::civil::Date;
 
 use eval_evidence::anchor::NoteSigner;
-use eval_evidence::cassette::{Cassette, CassetteKind, SutName};
+use eval_evidence::cassette::Cassette;
 use eval_evidence::files::Dir;
+use eval_evidence::record::{OutputKind, Sut};
 use eval_evidence::store::IncomingObjects;
 use eval_model::case::ReadCase;
 use eval_model::contract::{CapturedStream, RubricRunner};
@@ -88,7 +89,17 @@ pub(crate) struct CaseEvidence {
     pub(crate) output_digest: Option<Digest>,
     /// What its agent was told that it may spend.
     pub(crate) budget_usd: Option<f64>,
-    pub(crate) answered_by: Option<(SutName, CassetteKind)>,
+    /// `None` for a case that nobody was asked.
+    pub(crate) answered_by: Option<AnsweredBy>,
+}
+
+/// Whoever was asked for a case's answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AnsweredBy {
+    pub(crate) sut: Sut,
+    pub(crate) kind: OutputKind,
+    /// What was answered, also if the run did not score it.
+    pub(crate) output: Option<Digest>,
 }
 
 /// All that the cases of a run gave, before it is aggregated.
@@ -213,7 +224,7 @@ impl CaseWorker<'_> {
             cassette_digest: self.keep_cassette(obtained.cassette.as_ref())?,
             output_digest: output.map(|json| self.keep(json.as_bytes())).transpose()?,
             budget_usd: obtained.answer.budget_usd,
-            answered_by: obtained.cassette.map(|cassette| (cassette.sut, cassette.kind)),
+            answered_by: self.answered_by(&obtained),
         };
         let reminders = validation_reminder(&case, self.today).into_iter().collect();
         Ok(CaseEnd {
@@ -223,6 +234,21 @@ impl CaseWorker<'_> {
             warnings: obtained.warnings,
             reminders,
         })
+    }
+
+    fn answered_by(&self, obtained: &ObtainedAnswer) -> Option<AnsweredBy> {
+        if let Some(cassette) = &obtained.cassette {
+            let (sut, kind, output) = (cassette.sut.clone().into(), cassette.kind.into(), cassette.output_digest());
+            return Some(AnsweredBy { sut, kind, output });
+        }
+        let (live, answer) = (self.run.description.live.as_ref()?, &obtained.answer);
+        let output = match &answer.output {
+            Ok(json) => Some(Digest::of(json.as_bytes())),
+            Err(reason) if reason.mode().class() == OutcomeClass::SutFault => None,
+            Err(_) => return None,
+        };
+        let sut = answer.agent.as_ref().map_or_else(|| live.sut.clone(), |agent| agent.of(&live.sut));
+        Some(AnsweredBy { sut, kind: OutputKind::Live, output })
     }
 
     fn keep_case(&self, case: &ReadCase) -> Result<(), RunError> {

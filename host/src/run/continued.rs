@@ -19,6 +19,7 @@ use eval_model::outcome::OutcomeClass;
 use eval_model::report::Report;
 
 use super::cases::Run;
+use super::live::LiveRequest;
 use crate::bench::select::Wanted;
 use crate::description::{LiveDescription, RunDescription};
 use crate::live::continued::{Continued, TakeError};
@@ -45,6 +46,8 @@ pub(crate) enum ContinueError {
     NotSigned { file: String },
     #[error("the record `{file}` cannot be continued by this run: {}", differences.join("; "))]
     Differs { file: String, differences: Vec<String> },
+    #[error("the record `{file}` names several systems under test, and does not say which of them gave which answer")]
+    SeveralSystems { file: String },
     #[error(transparent)]
     Take(TakeError),
     /// `enough` is a cap that leaves something for every case.
@@ -78,6 +81,7 @@ impl Advice for ContinueError {
             Self::Differs { .. } => {
                 "continue with the flags and the bench of that run, or leave out --continue to start another"
             }
+            Self::SeveralSystems { .. } => "a cassette names whoever answered: leave out --record",
             Self::Take(error) => return error.hint(),
             // Which command it is, the command line knows.
             Self::NothingLeft { .. } => return None,
@@ -90,10 +94,10 @@ impl Run<'_> {
     /// The run that continues the record which a user means, and what it takes from there; the run as it is if none is meant.
     pub(super) fn continuing(
         self,
-        wanted: Option<&Path>,
+        request: &LiveRequest<'_>,
         store: &VerifiedStore,
     ) -> Result<(Self, Option<Continued>), ContinueError> {
-        let Some(wanted) = wanted else { return Ok((self, None)) };
+        let Some(wanted) = &request.continues else { return Ok((self, None)) };
         let link = find(store, &self.description.task_class, wanted)?;
         let record = read_capped(store, link)?;
         require_first(store, link)?;
@@ -102,6 +106,9 @@ impl Run<'_> {
         let differences = run.differences(&record);
         if !differences.is_empty() {
             return Err(ContinueError::Differs { file: file(link), differences });
+        }
+        if request.record.is_some() && record.suts.len() > 1 {
+            return Err(ContinueError::SeveralSystems { file: file(link) });
         }
         let continued = Continued::take(&record, store.writer().reader()).map_err(ContinueError::Take)?;
         Ok((run, Some(continued)))

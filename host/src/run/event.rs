@@ -44,6 +44,8 @@ pub(crate) struct Recorded {
     pub(crate) seq: u64,
     /// This is the first record of its task class in this store.
     pub(crate) chain_begins: bool,
+    /// Who answered, for people.
+    pub(crate) suts: Vec<String>,
 }
 
 /// Consumes the events of a run.

@@ -19,7 +19,7 @@ use super::error::RunError;
 use super::event::{Event, emit_notes};
 use super::record::{Committed, LiveFacts};
 use crate::description::RunDescription;
-use crate::live::agent::{AgentCommand, LiveSut};
+use crate::live::agent::{AgentCommand, CommandFiles, LiveSut};
 use crate::live::continued::Continued;
 use crate::live::cost::{Budget, Lacking};
 use crate::live::interrupt::Interrupt;
@@ -31,6 +31,8 @@ use crate::live::run_lock::{Holder, RunLock, RunLockError, RunLockQueue, Waiting
 /// What a live run is given besides what every run has.
 pub(crate) struct LiveRequest<'a> {
     pub(crate) agent: &'a AgentCommand,
+    /// What its command names.
+    pub(crate) files: &'a CommandFiles,
     /// How it is started. The mark of its workspaces is the run's.
     pub(crate) sut: LiveSut,
     /// The most that the run may cost.
@@ -200,7 +202,7 @@ impl<'a> Run<'a> {
             };
         let recorder = request.record.clone().map(|folder| Recorder {
             folder,
-            sut: request.agent.name(),
+            sut: request.agent.sut(request.files),
             store_id: store.id(),
             started_marker: started.header.started_marker,
         });
@@ -210,6 +212,7 @@ impl<'a> Run<'a> {
             journal: started.journal,
             earlier: started.earlier,
             continued,
+            files: request.files,
             recorder,
             interrupt: request.interrupt,
             clock: run.clock,
@@ -242,7 +245,7 @@ impl<'a> Run<'a> {
             found => found,
         };
         // Only now: what was found may be a continuation of the same record that is complete.
-        let (run, continued) = self.continuing(request.continues.as_deref(), &store)?;
+        let (run, continued) = self.continuing(request, &store)?;
         let start = RunStart::new(found, request.resume, &run.description)?;
         let budget = run.budget(request, lock, start.earlier(), continued.as_ref())?;
         let started = start.begin(&run.description, place, &store, &mut warn)?;

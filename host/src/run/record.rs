@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eval_evidence::cassette::SutName;
 use eval_evidence::chain::Position;
 use eval_evidence::record::{EvalRunRecord, Mode, OutputKind, SCHEMA_MINOR, SCHEMA_VERSION, Sut};
 use eval_evidence::store::Receipt;
@@ -76,11 +75,8 @@ impl Run<'_> {
         }
         let started_marker = live.map(|live| (live.started_marker)()).transpose().map_err(RunError::Announce)?;
         let announced = (started_marker, live.map_or(0, |live| live.shards_elsewhere));
-        let build = |position: &Position| {
-            let mut record = self.record(position, &evidence, &report, announced, (self.clock)());
-            record.suts.extend(live.iter().flat_map(|live| live.continued_suts.clone()));
-            record
-        };
+        let suts = self.suts(&evidence, live);
+        let build = |position: &Position| self.record(position, &evidence, &suts, &report, announced, (self.clock)());
         let known = &store.verification().snapshot;
         let receipt =
             store.writer().append_signed(known, task_class, &incoming, self.signer, build).map_err(RunError::Append)?;
@@ -89,21 +85,31 @@ impl Run<'_> {
             seq: receipt.link.position.seq,
             // Not what was known before the run: another may have been first.
             chain_begins: receipt.link.position.seq == 1,
+            suts: suts.iter().map(ToString::to_string).collect(),
         }));
         store.remember(&receipt).map_err(RunError::Remember)?;
         Ok(Committed { report, receipt, started_at: self.description.started_at })
+    }
+
+    /// Who answered, and all who did in the run that this one continues. A live run whose cases nobody was asked has no record.
+    fn suts(&self, evidence: &BTreeMap<CaseId, CaseEvidence>, live: Option<&LiveFacts<'_>>) -> BTreeSet<Sut> {
+        let answered = evidence.values().filter_map(|case| case.answered_by.as_ref());
+        let mut suts = Sut::of_answers(answered.map(|answered| (answered.sut.clone(), answered.output)));
+        suts.extend(live.iter().flat_map(|live| live.continued_suts.clone()));
+        suts
     }
 
     fn record(
         &self,
         position: &Position,
         evidence: &BTreeMap<CaseId, CaseEvidence>,
+        suts: &BTreeSet<Sut>,
         report: &BenchRunReport,
         (started_marker, shards_elsewhere): (Option<Digest>, u64),
         finished_at: UtcMillis,
     ) -> EvalRunRecord<BenchScore> {
         let (run, registration) = (&self.description, &self.bench.registration);
-        let answered: Vec<_> = evidence.values().filter_map(|evidence| evidence.answered_by.as_ref()).collect();
+        let answered = evidence.values().filter_map(|evidence| evidence.answered_by.as_ref());
         let live = run.live.as_ref();
         EvalRunRecord {
             schema_version: SCHEMA_VERSION,
@@ -114,12 +120,8 @@ impl Run<'_> {
             prev_hash: position.prev_hash,
             run_id: report.run_id(&position.task_class),
             mode: if live.is_some() { Mode::Live } else { Mode::Cassette },
-            suts: answered.iter().map(|(sut, _)| recorded_sut(sut)).chain(live.map(|live| live.sut.clone())).collect(),
-            output_kinds: answered
-                .iter()
-                .map(|(_, kind)| OutputKind::from(*kind))
-                .chain(live.map(|_| OutputKind::Live))
-                .collect(),
+            suts: suts.clone(),
+            output_kinds: answered.map(|answered| answered.kind).chain(live.map(|_| OutputKind::Live)).collect(),
             started_at: run.started_at,
             finished_at,
             started_marker,
@@ -161,9 +163,4 @@ pub(crate) fn exit_of<S>(report: &Report<S>) -> Exit {
     } else {
         Exit::Ok
     }
-}
-
-fn recorded_sut(sut: &SutName) -> Sut {
-    let SutName { name, version } = sut.clone();
-    Sut { name, version, model: None, command_digest: None, files: BTreeMap::new() }
 }

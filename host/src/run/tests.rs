@@ -32,7 +32,7 @@ use crate::bench::select::Wanted;
 use crate::bench::{Bench, InputRoot, load_bench};
 use crate::description::{LiveDescription, RunDescription};
 use crate::live::agent::testing::{program, unconfined};
-use crate::live::agent::{AgentCommand, AgentFlags, LiveSut, RunMark};
+use crate::live::agent::{AgentCommand, AgentFlags, CommandFiles, LiveSut, RunMark};
 use crate::live::interrupt::Interrupt;
 use crate::live::resume::Resume;
 use crate::live::run_lock::RunLockQueue;
@@ -47,7 +47,7 @@ struct FakeRunner {
 
 impl RubricRunner for FakeRunner {
     fn score(&self, request: &ScoreRequest<'_>) -> Result<Scored, RunnerError> {
-        self.scored.fetch_add(1, Ordering::SeqCst);
+        let scored_before = self.scored.fetch_add(1, Ordering::SeqCst);
         let answer: serde_json::Value = serde_json::from_str(request.output_json).expect("JSON");
         let claim = |passed: bool, modes: &[&str]| RawScore {
             passed,
@@ -66,6 +66,8 @@ impl RubricRunner for FakeRunner {
             Some("once") => Ok(claim(true, &[])),
             Some("out of fuel") => Err(RubricFault::FuelExhausted),
             Some("no machine") => return Err(RunnerError::new("no memory")),
+            Some("no machine at first") if scored_before < CASES.len() => return Err(RunnerError::new("no memory")),
+            Some("no machine at first") => Ok(claim(true, &[])),
             Some(other) => panic!("{other}"),
         };
         let stdout = CapturedStream { kept: b"scored".to_vec(), dropped_bytes: 0 };
@@ -301,13 +303,13 @@ fn an_edited_answer_set_cannot_be_chained_into_a_record_that_no_verification_acc
     }
 }
 
+/// A live run ends every child that its process has left when none of its agents runs, and so the agents of another test.
+static ONE_LIVE_RUN: Mutex<()> = Mutex::new(());
+
 /// A live run of the fixture by an agent that is a line of shell.
 fn live(desk: &Desk, line: &str, cap: f64, resume: Resume, interrupt: &Interrupt) -> Result<LiveOutcome, LiveError> {
     live_continuing(desk, line, cap, (resume, None), interrupt)
 }
-
-/// A run takes every child of its process for an agent of its own when none of its own is running.
-static ONE_LIVE_RUN: Mutex<()> = Mutex::new(());
 
 /// The same, of what a record left out.
 fn live_continuing(
@@ -317,15 +319,30 @@ fn live_continuing(
     (resume, continues): (Resume, Option<&str>),
     interrupt: &Interrupt,
 ) -> Result<LiveOutcome, LiveError> {
-    let flags = AgentFlags { command: Some(line.to_owned()), capture: None };
-    let agent = AgentCommand::new(&Fixture::task_class(), None, &flags, desk.temp.path()).expect("an agent");
+    let flags = AgentFlags { command: Some(line.to_owned()), ..AgentFlags::default() };
+    live_as(desk, &flags, None, cap, (resume, continues), interrupt)
+}
+
+/// A live run by the agent of these flags, with its answers recorded in a folder.
+fn live_as(
+    desk: &Desk,
+    flags: &AgentFlags,
+    record: Option<&str>,
+    cap: f64,
+    (resume, continues): (Resume, Option<&str>),
+    interrupt: &Interrupt,
+) -> Result<LiveOutcome, LiveError> {
+    let agent = AgentCommand::new(&Fixture::task_class(), None, flags, desk.temp.path()).expect("an agent");
     let cap = Usd::from_dollars(cap).expect("an amount");
+    let files = CommandFiles::of(&agent.words, None).expect("readable files");
     let request = LiveRequest {
         agent: &agent,
+        files: &files,
         sut: LiveSut {
             command: agent.words.clone(),
             environment: [("PATH".into(), "/usr/bin:/bin".into())].into(),
             capture: agent.settings.capture,
+            named: agent.named.clone(),
             timeout: Duration::from_secs(agent.settings.timeout_seconds),
             scratch: desk.temp.path().to_owned(),
             mark: RunMark::new().expect("randomness"),
@@ -337,12 +354,12 @@ fn live_continuing(
         resume,
         continues: continues.map(Into::into),
         patience: Patience::Fail,
-        record: None,
+        record: record.map(|folder| desk.path(folder)),
         interrupt,
         bench_root: desk.fixture.path(".."),
     };
     let live = LiveDescription {
-        sut: agent.sut(),
+        sut: agent.sut(&files),
         cap,
         per_case: agent.most_per_case(),
         confinement: Confinement::None,
@@ -612,4 +629,138 @@ fn an_answer_that_ends_otherwise_than_in_the_record_is_not_chained() {
         "the answer to case `001-greets` was rubric_fault in the record that is continued, and is scored here"
     );
     assert_eq!((error.exit(), desk.records(), starts(&desk)), (Exit::HarnessError, 1, 1));
+}
+
+/// An agent that says what it is called and, for each case, which model it asks. The second case is a fault.
+const NAMED: &str = r#"read request
+case "$request" in *001-*) model=one;; *) model=two;; esac
+case "$request" in *002-*) exit 3;; esac
+echo "{\"output\":{},\"cost_usd\":0.25,\"agent\":{\"name\":\"An agent\",\"version\":\"2.0\",\"model\":\"$model\"}}""#;
+
+/// The name, version and model of each system under test of a record.
+fn names(record: &serde_json::Value) -> serde_json::Value {
+    let suts = record["suts"].as_array().expect("a list").iter();
+    suts.map(|sut| json!([sut["name"], sut["version"], sut["model"]])).collect()
+}
+
+fn flags(line: &str) -> AgentFlags {
+    AgentFlags { command: Some(line.to_owned()), ..AgentFlags::default() }
+}
+
+#[test]
+fn two_models_in_one_run_are_two_systems_under_test_and_a_fault_is_none() {
+    let desk = Desk::new();
+    let record = record_of(live(&desk, NAMED, 5.0, Resume::Nothing, &Interrupt::new()).expect("a record"));
+    assert_eq!(names(&record), json!([["An agent", "2.0", "one"], ["An agent", "2.0", "two"]]));
+    let started = |sut: &serde_json::Value| (sut["command_digest"].clone(), sut["files"].clone());
+    assert_eq!(started(&record["suts"][0]), started(&record["suts"][1]), "they are one command");
+    assert_eq!(record["suts"][0]["files"].as_object().expect("files").len(), 1, "the shell; `read` is no file");
+}
+
+#[test]
+fn the_command_line_wins_over_the_agent_and_the_agent_over_its_command() {
+    let desk = Desk::new();
+    let says = |agent: &str| format!(r#"echo '{{"output":{{}},"cost_usd":0.25,"agent":{agent}}}'"#);
+    let named = |flags: &AgentFlags| {
+        let outcome = live_as(&desk, flags, None, 5.0, (Resume::Nothing, None), &Interrupt::new()).expect("a record");
+        names(&record_of(outcome))
+    };
+    let of_command = named(&flags(ANSWER));
+    assert_eq!((&of_command[0][0], &of_command[0][2]), (&json!("echo"), &json!(null)));
+    assert_eq!(of_command[0][1].as_str().map(str::len), Some(12), "of the command's digest");
+    let whole = r#"{"name":"its own","version":"2","model":"m"}"#;
+    assert_eq!(named(&flags(&says(whole))), json!([["its own", "2", "m"]]));
+    let half = named(&flags(&says(r#"{"name":"its own"}"#)));
+    assert_eq!((&half[0][0], half[0][1].as_str().map(str::len)), (&json!("its own"), Some(12)));
+    let given = AgentFlags { name: Some("given".parse().expect("a text")), ..flags(&says(whole)) };
+    assert_eq!(named(&given), json!([["given", "2", "m"]]));
+    let given = AgentFlags { version: Some("7".parse().expect("a text")), ..given };
+    assert_eq!(named(&given), json!([["given", "7", "m"]]));
+}
+
+#[test]
+fn recorded_answers_are_replayed_under_the_names_of_those_who_gave_them() {
+    let desk = Desk::new();
+    // Besides the agent above: one that always fails, and says who it is or does not.
+    let silent = "exit 3".to_owned();
+    let failing = format!("{}; exit 3", r#"echo '{"output":{},"cost_usd":0.25,"agent":{"name":"An agent"}}'"#);
+    for (index, line) in [NAMED.to_owned(), silent, failing].iter().enumerate() {
+        let folder = format!("recorded-{index}");
+        let live = live_as(&desk, &flags(line), Some(&folder), 5.0, (Resume::Nothing, None), &Interrupt::new());
+        let live = record_of(live.expect("a record"));
+        let cassettes = eval_evidence::files::Dir::open_ambient(&desk.path(&folder)).expect("cassettes");
+        let answers = AnswerSource::Cassettes { source: CassetteSource::Folder(cassettes), strict: true };
+        let run = desk.run(desk.describe(None), 1);
+        let replayed = run.commit(&answers, &desk.store(), None, &mut |_| {}).expect("a record");
+        let replayed = fs::read(&replayed.receipt.path).expect("a record");
+        let replayed = serde_json::from_slice(&replayed).expect("JSON");
+        assert_eq!(names(&live), names(&replayed), "{line}");
+        assert!(live["suts"].as_array().is_some_and(|suts| !suts.is_empty()), "{line}");
+    }
+}
+
+#[test]
+fn a_resumed_run_knows_who_answered_before() {
+    let desk = Desk::new();
+    let line = format!(
+        r#"read request; case "$request" in *003-*) say='"say":"no machine at first"';; esac; echo x >> {}
+echo "{{\"output\":{{$say}},\"cost_usd\":0.25,\"agent\":{{\"name\":\"An agent\",\"version\":\"1\"}}}}""#,
+        desk.path("paid").display()
+    );
+    let failed = live(&desk, &line, 5.0, Resume::Nothing, &Interrupt::new()).err().expect("no machine");
+    assert!(failed.is_resumable(), "{failed}");
+    let record = record_of(live(&desk, &line, 5.0, Resume::Earlier, &Interrupt::new()).expect("a record"));
+    assert_eq!(names(&record), json!([["An agent", "1", null]]));
+    assert_eq!(fs::read_to_string(desk.path("paid")).expect("agents ran").lines().count(), 3, "nobody was asked again");
+}
+
+#[test]
+fn a_program_that_changes_while_it_answers_is_told_of_once() {
+    let desk = Desk::new();
+    let script = desk.path("agent.sh");
+    fs::write(&script, format!("{ANSWER}\necho '# more' >> {}\n", script.display())).expect("a script");
+    let record = record_of(live(&desk, "sh ./agent.sh", 5.0, Resume::Nothing, &Interrupt::new()).expect("a record"));
+    assert_eq!(
+        record["report"]["warnings"],
+        json!([
+            "001-greets: when its agent had ended, `agent.sh` of the agent's command was another file than before the first \
+             case, so this answer and later ones may come from another agent than the record says"
+        ])
+    );
+    assert_eq!(names(&record)[0][0], "agent.sh");
+    assert!(record["suts"][0]["files"]["agent.sh"].is_string(), "{}", record["suts"]);
+}
+
+#[test]
+fn a_continuation_names_whoever_answered_before_and_nobody_for_its_faults() {
+    let desk = Desk::new();
+    // The first case is answered by somebody with a name, and every later one is a fault of nobody's.
+    let named = r#"echo '{"output":{},"cost_usd":0.25,"agent":{"name":"An agent","version":"2"}}'"#;
+    let then = format!(r#"if [ $(wc -l < {}) = 1 ]; then {named}; else exit 3; fi"#, desk.path("paid").display());
+    let line = counting(&desk, &then);
+    let first = recorded(&desk, &line, 0.25, None);
+    assert_eq!((names(&first), starts(&desk)), (json!([["An agent", "2", null]]), 1));
+    let flags = flags(&line);
+    let continued = live_as(&desk, &flags, Some("cassettes"), 5.0, (Resume::Nothing, Some("1")), &Interrupt::new());
+    let whole = record_of(continued.expect("a record"));
+    assert_eq!((&whole["suts"], starts(&desk)), (&first["suts"], 3));
+    let cassette = fs::read(desk.path("cassettes/001-greets.json")).expect("a cassette");
+    let cassette: serde_json::Value = serde_json::from_slice(&cassette).expect("JSON");
+    assert_eq!(cassette["sut"], json!({"name": "An agent", "version": "2"}), "{cassette}");
+    assert_eq!(desk.store().verification().findings.len(), 0);
+}
+
+#[test]
+fn what_several_systems_answered_is_continued_and_not_recorded_under_any_of_their_names() {
+    let desk = Desk::new();
+    let line = NAMED.replace("*002-*) exit 3", "*none*) exit 3");
+    let first = recorded(&desk, &line, 0.5, None);
+    let both = json!([["An agent", "2.0", "one"], ["An agent", "2.0", "two"]]);
+    assert_eq!((names(&first), &first["report"]["skipped"]), (both.clone(), &json!(1)));
+    let continuing = (Resume::Nothing, Some("1"));
+    let refused = live_as(&desk, &flags(&line), Some("cassettes"), 5.0, continuing, &Interrupt::new());
+    says(&refused.err().expect("nobody knows whose they are"), "does not say which of them gave which answer");
+    let whole = recorded(&desk, &line, 5.0, Some("1"));
+    assert_eq!((names(&whole), &whole["report"]["aborted"]), (both, &json!(false)));
+    assert_eq!(desk.store().verification().findings.len(), 0);
 }

@@ -250,6 +250,38 @@ fn a_record_cannot_say_otherwise_than_its_cassettes() {
     scene.refuses_to_judge(&[], "the evidence is TAMPERED");
 }
 
+#[test]
+fn recorded_answers_of_an_agent_that_says_who_it_is_are_borne_out_by_their_live_record() {
+    let scene = Scene::new();
+    let say = |name: &str, model: &str| {
+        let output = &scene.read(&scene.case(name).join("cassette.json"))["output"];
+        let agent = json!({"name": "An agent", "version": "2.0", "model": model});
+        let text = json!({"output": output, "cost_usd": 0.01, "agent": agent}).to_string();
+        fs::write(scene.path().join("answers").join(format!("{name}.json")), text).expect("written");
+    };
+    scene.names().iter().for_each(|name| say(name, "small"));
+    // It is a fault, of which nobody can say whose.
+    fs::write(scene.path().join("answers/001-greets.json"), "").expect("written");
+    scene.live(&["--record=cassettes"]);
+    scene.run(&["--cassettes=cassettes"]);
+    let verdict = scene.judge(&[]).run().line("verdict");
+    assert_eq!(verdict["provenance"]["seq"], json!(1), "{verdict}");
+    let agent = &verdict["agent"];
+    assert_eq!(
+        [&agent["name"], &agent["version"], &agent["model"]],
+        ["An agent", "2.0", "small"].map(|text| json!(text)).each_ref()
+    );
+    say(&scene.names()[1], "large");
+    scene.live(&["--record=cassettes"]);
+    let replay = format!("--record={}", scene.run(&["--cassettes=cassettes"]).display());
+    let verdict = scene.judge(&[&replay]).run().line("verdict");
+    assert_eq!(verdict["provenance"]["seq"], json!(3), "{verdict}");
+    let reasons = verdict["reasons"].as_array().expect("a list");
+    let message = "outputs are of several systems under test: `An agent 2.0 (large)`, `An agent 2.0 (small)`";
+    let several = json!({"code": "several_systems_under_test", "message": message});
+    assert!(reasons.contains(&several), "{reasons:?}");
+}
+
 /// 2. Recorded answers to other questions.
 #[test]
 fn stale_cassettes_are_a_reason() {

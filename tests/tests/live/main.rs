@@ -12,3 +12,4 @@ mod reports;
 mod resume;
 mod shards;
 mod signed;
+mod who;

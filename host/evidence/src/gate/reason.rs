@@ -130,8 +130,7 @@ impl fmt::Display for Reason {
                 f.write_str("the agent was not confined: it could have read the answer key")
             }
             Self::SeveralSystems { suts } => {
-                let names: Vec<_> =
-                    suts.iter().map(|sut| format!("{} {}", Words(&sut.name), Words(&sut.version))).collect();
+                let names: Vec<_> = suts.iter().map(ToString::to_string).collect();
                 write!(f, "outputs are of several systems under test: {}", list(&names))
             }
             Self::NoSystem => f.write_str("no output is of a system under test"),

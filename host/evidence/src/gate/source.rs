@@ -4,6 +4,8 @@
 //! to the same input, at the same cost, of the same system under test. One record for all of them: answers picked from several runs
 //! are the best of many. What a cassette says of its own origin, or of the input that it answers, is a hint and proves nothing.
 
+use std::collections::BTreeSet;
+
 use super::evidence::Body;
 use crate::cassette::Provenance;
 use crate::chain::{Link, StoreId};
@@ -93,8 +95,8 @@ fn proven_run(record: &RecordedRun, facts: &mut ObjectFacts<'_>, body: &Body<'_>
 
 /// Whether a live record has the answers of another.
 fn has_answers(live: &RecordedRun, record: &RecordedRun) -> bool {
-    let name = |sut: &Sut| (sut.name.clone(), sut.version.clone());
-    let is_same_sut = record.suts.iter().map(name).eq(live.suts.iter().map(name));
+    let names = |record: &RecordedRun| record.suts.iter().map(Sut::to_name).collect::<BTreeSet<_>>();
+    let is_same_sut = names(record) == names(live);
     let output = |record: &RecordedRun, case: &CaseResult<RecordedScore>| {
         record.output_digest_set.get(&case.case_id).copied().flatten()
     };

@@ -57,7 +57,7 @@ impl Run {
                 (id.clone(), add(read.manifest))
             })
             .collect();
-        let sut = SutName { name: "agent".to_owned(), version: "1".to_owned() };
+        let sut = SutName { name: "agent".to_owned(), version: "1".to_owned(), model: None };
         let cassette_digest_set = cases
             .iter()
             .map(|(id, output)| (id.clone(), Some(add(cassette(&sut, read_case(task_class, id).input_digest, output)))))
@@ -85,7 +85,7 @@ impl Run {
             seq: 0,
             prev_hash: RecordHash::GENESIS,
             mode: Mode::Cassette,
-            suts: BTreeSet::from([recorded_sut(&sut)]),
+            suts: BTreeSet::from([sut.into()]),
             output_kinds: BTreeSet::from([OutputKind::Recorded]),
             started_at: time(0),
             finished_at: time(30),
@@ -193,11 +193,6 @@ fn skipped(case: CaseResult<BenchScore>) -> CaseResult<BenchScore> {
         logs_digest: None,
         ..case
     }
-}
-
-fn recorded_sut(sut: &SutName) -> Sut {
-    let SutName { name, version } = sut.clone();
-    Sut { name, version, model: None, command_digest: None, files: BTreeMap::new() }
 }
 
 /// A cage that lacks nothing.

@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::cassette::CassetteKind;
+use crate::cassette::{CassetteKind, SutName};
 use crate::chain::{Link, Position, StoreId, hash_of};
 use eval_model::confinement::Confinement;
 use eval_model::ids::{CaseId, Digest, RecordHash, RunId, TaskClassName};
@@ -17,6 +17,7 @@ use eval_model::limits::RawLimits;
 use eval_model::outcome::{HostMode, is_mode_name};
 use eval_model::report::{CaseResult, Report, block_severity_modes};
 use eval_model::score::BenchScore;
+use eval_model::text::Words;
 use eval_model::utc::UtcMillis;
 
 /// The version of the format that this program writes, and the newest that it reads: `schema_version` and `schema_minor`.
@@ -75,6 +76,36 @@ pub struct Sut {
     /// The BLAKE3 of the executable that was started and of the script files that its command names, by their file names. Empty
     /// for cassettes.
     pub files: BTreeMap<String, Digest>,
+}
+
+impl Sut {
+    /// The systems under test of a run, by who answered each case and with which output. A fault is nobody's output, and an agent
+    /// that was ended cannot say who it is; so only where there is no output at all does it count who was asked.
+    pub fn of_answers(answers: impl IntoIterator<Item = (Self, Option<Digest>)>) -> BTreeSet<Self> {
+        let (with_output, without): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(_, output)| output.is_some());
+        let counted = if with_output.is_empty() { without } else { with_output };
+        counted.into_iter().map(|(sut, _)| sut).collect()
+    }
+
+    /// The name as a cassette has it.
+    pub fn to_name(&self) -> SutName {
+        SutName { name: self.name.clone(), version: self.version.clone(), model: self.model.clone() }
+    }
+}
+
+/// Whoever a cassette names was not started by the run that replays it.
+impl From<SutName> for Sut {
+    fn from(SutName { name, version, model }: SutName) -> Self {
+        Self { name, version, model, command_digest: None, files: BTreeMap::new() }
+    }
+}
+
+/// Its name, its version and its model, for people. They are somebody else's words.
+impl fmt::Display for Sut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", Words(&self.name), Words(&self.version))?;
+        self.model.as_ref().map_or(Ok(()), |model| write!(f, " ({})", Words(model)))
+    }
 }
 
 /// The git commit that a bench was at: 40 or 64 lower-case hexadecimal digits.
@@ -359,6 +390,24 @@ mod tests {
         let text =
             format!("{error}: {}", std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default());
         assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn who_answered_is_whoever_gave_an_output_and_else_whoever_was_asked() {
+        let sut = |version: &str, model: Option<&str>| {
+            let (name, model) = ("agent".to_owned(), model.map(str::to_owned));
+            Sut::from(SutName { name, version: version.to_owned(), model })
+        };
+        let (one, other, output) = (sut("1", Some("m")), sut("1", Some("n")), Some(Digest::of(b"output")));
+        let of = |answers: &[(&Sut, Option<Digest>)]| {
+            let answers = answers.iter().map(|(sut, output)| ((*sut).clone(), *output));
+            Sut::of_answers(answers).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[(&one, output), (&sut("0", None), None), (&one, output)]), ["agent 1 (m)"]);
+        assert_eq!(of(&[(&other, output), (&one, output)]), ["agent 1 (m)", "agent 1 (n)"]);
+        assert_eq!(of(&[(&sut("0", None), None), (&one, None)]), ["agent 0", "agent 1 (m)"]);
+        assert_eq!(of(&[]), [""; 0]);
+        assert_eq!(sut("\u{1b}[31m", None).to_string(), "agent \\u{1b}[31m");
     }
 
     #[test]

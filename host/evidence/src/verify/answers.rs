@@ -150,13 +150,13 @@ impl<'a> ObjectFacts<'a> {
 
     /// Whether the record says of who answered, and of what kind the answers are, what the cassettes say.
     fn other_source(&mut self, record: &RecordedRun) -> Option<AnswerDefect> {
-        let (mut suts, mut kinds) = (BTreeSet::new(), BTreeSet::new());
+        let (mut answers, mut kinds) = (Vec::new(), BTreeSet::new());
         for digest in record.cassette_digest_set.values().copied().flatten() {
             let cassette = self.cassette(digest)?;
-            let SutName { name, version } = cassette.sut.clone();
-            suts.insert(Sut { name, version, model: None, command_digest: None, files: BTreeMap::new() });
+            answers.push((Sut::from(cassette.sut.clone()), cassette.output_digest));
             kinds.insert(OutputKind::from(cassette.kind));
         }
+        let suts = Sut::of_answers(answers);
         let checks = [("suts", suts == record.suts), ("output_kinds", kinds == record.output_kinds)];
         let (field, _) = checks.into_iter().find(|(_, holds)| !holds)?;
         Some(AnswerDefect::OtherSource { field })
@@ -237,6 +237,10 @@ mod tests {
         let other_agent =
             |record: &mut Value, incoming: &IncomingObjects<'_>| edit_cassette(record, incoming, "agent", "curator");
         says(other_agent, "its suts are not those of its cassettes");
+        let other_model = |record: &mut Value, incoming: &IncomingObjects<'_>| {
+            edit_cassette(record, incoming, "\"version\":\"1\"", "\"version\":\"1\",\"model\":\"another\"");
+        };
+        says(other_model, "its suts are not those of its cassettes");
     }
 
     /// A fault leaves nothing to replay, so it is what hides a failure of block severity.

@@ -5,7 +5,7 @@
 //! and is [`super::replay`]'s business. It never corrects a figure and never serialises one in order to
 //! compare.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::{Mode, OutputKind, RecordedRun, RecordedScore, ScoreFields, Sut};
 use eval_model::contract::{Meter, RawScore};
@@ -57,7 +57,7 @@ fn impossible_source(record: &RecordedRun) -> Option<&'static str> {
                 "it is of a live run, and has outputs of another kind, or of none",
                 !is_live || record.output_kinds.len() > 1,
             ),
-            ("it is of a live run, and names no system under test", record.suts.is_empty()),
+            ("it is of a live run, and names no agent, or agents of several commands", is_not_one_command(record)),
             ("it is of a live run, and does not say what was started", !record.suts.iter().all(was_started)),
             ("it is of a live run, and names no marker that announced it", record.started_marker.is_none()),
             ("it is of a live run, and does not say how its agents were confined", record.confinement.is_none()),
@@ -79,6 +79,13 @@ fn impossible_source(record: &RecordedRun) -> Option<&'static str> {
         ],
     };
     checks.into_iter().find(|(_, is_so)| *is_so).map(|(what, _)| what)
+}
+
+/// Whether there are no systems under test, or some that differ in what was started. A run starts one command, which may say anew
+/// for every case what it is called and which model it asks; one that continues another has the answers of both.
+fn is_not_one_command(record: &RecordedRun) -> bool {
+    let started: BTreeSet<_> = record.suts.iter().map(|sut| (sut.command_digest, &sut.files)).collect();
+    started.is_empty() || (started.len() > 1 && record.continues.is_none())
 }
 
 /// Whether there are cassettes and nobody who made them.
@@ -513,7 +520,16 @@ mod tests {
             live(record);
             record["suts"] = json!([]);
         };
-        says(nobody, "it is of a live run, and names no system under test");
+        says(nobody, "it is of a live run, and names no agent, or agents of several commands");
+        for (field, value) in [("command_digest", json!("1".repeat(64))), ("files", json!({"agent": "1".repeat(64)}))] {
+            let two_commands = |record: &mut Value| {
+                live(record);
+                let mut other = record["suts"][0].clone();
+                other[field] = value;
+                record["suts"] = json!([record["suts"][0], other]);
+            };
+            says(two_commands, "it is of a live run, and names no agent, or agents of several commands");
+        }
         let several = |record: &mut Value| {
             live(record);
             let mut other = record["suts"][0].clone();

@@ -10,6 +10,7 @@ use super::super::bench::InputRootArgs;
 use super::super::concurrency::ConcurrencyArgs;
 use super::super::evidence::TrustArgs;
 use super::super::key::KeyArgs;
+use crate::answers::AgentText;
 use crate::bench::{Capture, check_variable};
 use eval_model::ids::TaskClassName;
 use eval_model::money::{MOST_DOLLARS, Usd, is_possible_cost};
@@ -80,6 +81,12 @@ pub(super) struct LiveArgs {
     /// The agent's command line, run by `/bin/sh` [default: `[sut]` in registration.toml].
     #[arg(long, value_name = "COMMAND", requires = "live")]
     pub(super) sut: Option<String>,
+    /// What the agent is called in the record [default: as it says itself, or else its program's file].
+    #[arg(long, value_name = "NAME", requires = "live")]
+    pub(super) sut_name: Option<AgentText>,
+    /// Which version of the agent this is [default: as it says itself, or else a digest of its command].
+    #[arg(long, value_name = "VERSION", requires = "live")]
+    pub(super) sut_version: Option<AgentText>,
     /// Where the agent's answer is read from [default: `[sut]` in registration.toml, or else its response].
     #[arg(long, value_name = "WHAT", requires = "live")]
     pub(super) capture: Option<CaptureArg>,

@@ -1,5 +1,7 @@
 //! `eval-host run --live`: flags to a [`LiveRequest`].
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +21,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{LOCK_PATIENCE, environment, git};
 use crate::description::{LiveDescription, RunDescription};
 use crate::live::agent::{
-    AgentCommand, AgentFlags, Confine, Family, LiveSut, Probed, Protected, Reach, ReachArgs, RunMark,
+    AgentCommand, AgentFlags, CommandFiles, Confine, Family, LiveSut, Probed, Protected, Reach, ReachArgs, RunMark,
 };
 use crate::live::interrupt::Interrupt;
 use crate::live::resume::Resume;
@@ -42,18 +44,27 @@ pub(super) fn run(
     queue: RunLockQueue,
     signer: Option<&NoteSigner>,
 ) -> Result<Exit, Failure> {
-    let flags = AgentFlags { command: args.live.sut.clone(), capture: args.live.capture.map(Into::into) };
+    let flags = AgentFlags {
+        command: args.live.sut.clone(),
+        capture: args.live.capture.map(Into::into),
+        name: args.live.sut_name.clone(),
+        version: args.live.sut_version.clone(),
+    };
     let here = environment::working_directory()?;
     let agent = AgentCommand::new(&args.task_class, bench.registration.sut.clone(), &flags, &here)?;
+    let variables = environment::variables(agent.settings.env.iter().chain(&args.live.sut_env));
+    let files = CommandFiles::of(&agent.words, variables.get(OsStr::new("PATH")).map(OsString::as_os_str))?;
     let cap = args.live.max_cost_usd;
-    let (sut, confinement) = prepare_agent(args, bench, &agent, &here)?;
-    let live = LiveDescription { sut: agent.sut(), cap, per_case: agent.most_per_case(), confinement, continues: None };
+    let (sut, confinement) = prepare_agent(args, bench, &agent, (&files, variables), &here)?;
+    let live =
+        LiveDescription { sut: agent.sut(&files), cap, per_case: agent.most_per_case(), confinement, continues: None };
     let concurrency = args.concurrency.agents();
     let rubric = prepare_rubric(bench, concurrency)?;
     let interrupt = Arc::new(Interrupt::new());
     signals::watch(&interrupt, |text| environment::tell(&format!("\n{text}"))).map_err(RunCommandError::Signals)?;
     let request = LiveRequest {
         agent: &agent,
+        files: &files,
         sut,
         cap,
         resume: if args.live.resume { Resume::Earlier } else { Resume::Nothing },
@@ -98,6 +109,7 @@ fn prepare_agent(
     args: &RunArgs,
     bench: &Bench,
     agent: &AgentCommand,
+    (files, variables): (&CommandFiles, BTreeMap<OsString, OsString>),
     here: &Path,
 ) -> Result<(LiveSut, Confinement), Failure> {
     let (home, scratch) = (environment::home(), environment::scratch());
@@ -105,18 +117,18 @@ fn prepare_agent(
         confine: if args.live.unconfined { Confine::Never } else { Confine::Always },
         read: &args.live.sut_read,
         write: &args.live.sut_write,
-        command: Vec::new(),
+        command: files.paths().map(Path::to_owned).collect(),
         home: home.as_deref(),
         here,
         scratch: &scratch,
         protected: &protected(args, bench),
     };
     let reach = Reach::new(&agent.settings, &reach_args)?;
-    let names = agent.settings.env.iter().chain(&args.live.sut_env);
     let mut sut = LiveSut {
         command: agent.words.clone(),
-        environment: environment::variables(names),
+        environment: variables,
         capture: agent.settings.capture,
+        named: agent.named.clone(),
         timeout: Duration::from_secs(agent.settings.timeout_seconds),
         scratch,
         mark: RunMark::new().map_err(RunCommandError::Mark)?,

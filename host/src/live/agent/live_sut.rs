@@ -14,6 +14,7 @@ use super::reach::Reach;
 use super::response::{Response, fault};
 use super::stop::Stop;
 use super::workspace::{Workspace, WorkspaceError};
+use crate::answers::AgentClaim;
 use crate::bench::Capture;
 use eval_cage::{Errand, Identity, Report, Task};
 use eval_model::case::ReadCase;
@@ -32,6 +33,12 @@ const COST_FILE_VARIABLE: &str = "EVAL_HOST_COST_FILE";
 /// Most bytes of a cost file: a number is shorter.
 const MOST_COST_FILE: u64 = 1024;
 
+/// The variable that names the file in which an agent may say who it is, when the answer is taken from the workspace.
+const AGENT_FILE_VARIABLE: &str = "EVAL_HOST_AGENT_FILE";
+
+/// Most bytes of an agent file: three texts of 200 characters, however they are escaped.
+const MOST_AGENT_FILE: u64 = 16 << 10;
+
 /// How agents are started in this run.
 #[derive(Debug, Clone)]
 pub(crate) struct LiveSut {
@@ -40,6 +47,8 @@ pub(crate) struct LiveSut {
     /// The allow-listed variables with the values that they have here.
     pub(crate) environment: BTreeMap<OsString, OsString>,
     pub(crate) capture: Capture,
+    /// What the command line says of the agent, which wins over what the agent says of itself.
+    pub(crate) named: AgentClaim,
     pub(crate) timeout: Duration,
     /// Where workspaces are made.
     pub(crate) scratch: PathBuf,
@@ -67,6 +76,8 @@ pub(crate) struct LiveAnswer {
     pub(crate) output: Result<String, NoOutput>,
     /// What the agent says the case cost, in dollars; `None` is not known, and not nothing.
     pub(crate) cost: Option<f64>,
+    /// What the agent says of itself, where the command line says nothing.
+    pub(crate) agent: Option<AgentClaim>,
     pub(crate) duration_seconds: f64,
     /// The end of what the agent wrote to stderr.
     pub(crate) stderr: CapturedStream,
@@ -151,6 +162,7 @@ impl LiveSut {
         environment.insert("TMPDIR".into(), workspace.temporary().into());
         if self.capture == Capture::WorkspaceDiff {
             environment.insert(COST_FILE_VARIABLE.into(), workspace.cost_file().into());
+            environment.insert(AGENT_FILE_VARIABLE.into(), workspace.agent_file().into());
         }
         environment
     }
@@ -161,7 +173,7 @@ impl LiveSut {
             Ending::Reported(Report::NoCage { message }) => return LiveEnd::NoCage(message),
             Ending::Reported(report) => self.judge_report(report, &ended.stdout, workspace, staged),
             Ending::Lost => Response::broken(HarnessErrorKind::Signal, "the process that keeps the agent was killed"),
-            Ending::TimedOut => Response { output: Err(NoOutput::SutTimeout), cost: None },
+            Ending::TimedOut => Response { output: Err(NoOutput::SutTimeout), cost: None, agent: None },
             Ending::Flooded => {
                 let message = format!("more than {MOST_OUTPUT} bytes on stdout");
                 Response::broken(HarnessErrorKind::TooMuchOutput, message)
@@ -170,6 +182,7 @@ impl LiveSut {
         LiveEnd::Answered(LiveAnswer {
             output: response.output,
             cost: response.cost,
+            agent: response.agent.map(|said| said.besides(&self.named)),
             duration_seconds: whole_milliseconds(ended.duration),
             stderr: as_text(&ended.stderr),
         })
@@ -198,7 +211,11 @@ impl LiveSut {
             Capture::Response => Response::parse(stdout),
             Capture::WorkspaceDiff => {
                 let output = super::changes::patch_of(&workspace.path(), &staged.files, MOST_OUTPUT);
-                Response::captured(output, read_cost_file(workspace).as_deref())
+                match workspace.read_agent(MOST_AGENT_FILE) {
+                    Ok(agent) => Response::captured(output, read_cost_file(workspace).as_deref(), agent.as_deref()),
+                    Err(_) => Response::captured(output, read_cost_file(workspace).as_deref(), None)
+                        .failed(HarnessErrorKind::MalformedResponse, "the agent file is no short regular file"),
+                }
             }
         }
     }
@@ -207,7 +224,7 @@ impl LiveSut {
 /// Nothing was started, so nothing was spent.
 fn not_started(why: &str) -> Response {
     let message = format!("the command does not start: {why}");
-    Response { output: Err(fault(HarnessErrorKind::Spawn, message)), cost: Some(0.0) }
+    Response { output: Err(fault(HarnessErrorKind::Spawn, message)), cost: Some(0.0), agent: None }
 }
 
 /// An agent owns its cost file and may have put anything there; what is no short regular file says nothing.

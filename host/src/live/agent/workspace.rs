@@ -30,8 +30,9 @@ const HOME: &str = "home";
 const TEMPORARY: &str = "tmp";
 const SAYS: &str = "says";
 
-/// The file in which an agent says what it cost.
+/// The files in which an agent says what it cost, and who it is.
 const COST_FILE: &str = "cost_usd";
+const AGENT_FILE: &str = "agent.json";
 
 /// Something of the user's that an agent finds in its home as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +129,15 @@ impl Workspace {
 
     pub(super) fn cost_file(&self) -> PathBuf {
         self.folder().join(SAYS).join(COST_FILE)
+    }
+
+    pub(super) fn agent_file(&self) -> PathBuf {
+        self.folder().join(SAYS).join(AGENT_FILE)
+    }
+
+    /// What the agent wrote to its agent file; `None` if it wrote none.
+    pub(super) fn read_agent(&self, most: u64) -> Result<Option<Vec<u8>>, FileError> {
+        Dir::open_ambient(&self.folder().join(SAYS)).and_then(|folder| folder.read_if_any(AGENT_FILE, most))
     }
 
     /// What the agent wrote to its cost file.

@@ -1,7 +1,7 @@
 //! The lines for curators and rubric authors: `fence`, `list` and `rubric …`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use crate::bench::Bench;
 use crate::bench::fence::Gap;
 use crate::bench::golden::{GoldenResult, GoldenTest};
 use crate::bench::rubric_build::BuiltRubric;
+use eval_evidence::record::Sut;
 use eval_model::contract::{Difficulty, Disposition};
 use eval_model::ids::{CaseId, Digest, TaskClassName, Tier};
 use eval_model::judge::Judgement;
@@ -40,10 +41,32 @@ pub(crate) struct TaskClassLine<'a> {
     pub(crate) difficulties: BTreeMap<Difficulty, u64>,
     pub(crate) unloadable: u64,
     pub(crate) last_run: Option<UtcMillis>,
+    pub(crate) last_run_by: Vec<SutLine<'a>>,
+}
+
+/// When a task class was last run, and who answered.
+#[derive(Debug, Clone)]
+pub(crate) struct LastRun {
+    pub(crate) at: UtcMillis,
+    pub(crate) suts: BTreeSet<Sut>,
+}
+
+/// Who answered.
+#[derive(Serialize)]
+pub(crate) struct SutLine<'a> {
+    pub(super) name: &'a str,
+    pub(super) version: &'a str,
+    pub(super) model: Option<&'a str>,
+}
+
+impl<'a> From<&'a Sut> for SutLine<'a> {
+    fn from(sut: &'a Sut) -> Self {
+        Self { name: &sut.name, version: &sut.version, model: sut.model.as_deref() }
+    }
 }
 
 impl<'a> TaskClassLine<'a> {
-    pub(crate) fn new(task_class: &'a TaskClassName, bench: &Bench, last_run: Option<UtcMillis>) -> Self {
+    pub(crate) fn new(task_class: &'a TaskClassName, bench: &Bench, last_run: Option<&'a LastRun>) -> Self {
         let mut line = Self {
             task_class,
             current_tier: bench.registration.current_tier,
@@ -51,7 +74,8 @@ impl<'a> TaskClassLine<'a> {
             dispositions: BTreeMap::new(),
             difficulties: BTreeMap::new(),
             unloadable: 0,
-            last_run,
+            last_run: last_run.map(|run| run.at),
+            last_run_by: last_run.into_iter().flat_map(|run| &run.suts).map(SutLine::from).collect(),
         };
         for name in bench.case_names() {
             match bench.case_file(name) {

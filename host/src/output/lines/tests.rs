@@ -207,6 +207,7 @@ impl Facts {
             difficulties: [(Difficulty::Easy, 1)].into(),
             unloadable: 1,
             last_run: Some("2026-11-16T09:30:00.000Z".parse().expect("a time")),
+            last_run_by: self.verdict.agent.iter().map(Into::into).collect(),
         };
         let golden = GoldenLine {
             case_id: "001-first",

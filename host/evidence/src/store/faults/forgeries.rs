@@ -510,6 +510,20 @@ const SOURCES: &[Forgery] = forgeries![
     Live "a live run without outputs": |record| record["output_kinds"] = json!([]),
     Live "a live run of nobody": |record| record["suts"] = json!([]),
     Live "a live run without a command": |record| record["suts"][0]["command_digest"] = Value::Null,
+    Live "a live run of two commands": |record| {
+        let mut other = record["suts"][0].clone();
+        other["name"] = json!("another");
+        other["command_digest"] = json!("1".repeat(64));
+        record["suts"] = json!([record["suts"][0], other]);
+    },
+    Live "a live run of one command with two programs": |record| {
+        let mut other = record["suts"][0].clone();
+        other["name"] = json!("another");
+        other["files"] = json!({"agent.sh": "1".repeat(64)});
+        record["suts"] = json!([record["suts"][0], other]);
+    },
+    Cassette "cassettes of another model": |record| record["suts"][0]["model"] = json!("another"),
+    Cassette "cassettes of a program": |record| record["suts"][0]["files"] = json!({"agent.sh": "1".repeat(64)}),
     Cassette "cassettes of somebody else": |record| record["suts"][0]["name"] = json!("another"),
     Cassette "cassettes of another kind": |record| record["output_kinds"] = json!(["solved_example"]),
     Cassette "no kinds at all": |record| record["output_kinds"] = json!([]),

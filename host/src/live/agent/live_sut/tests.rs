@@ -21,6 +21,7 @@ fn agent(script: &str) -> Bench {
         command: ["/bin/sh", "-c", script].map(OsString::from).into(),
         environment: [("PATH", "/usr/bin:/bin")].map(|(name, value)| (name.into(), value.into())).into(),
         capture: Capture::Response,
+        named: AgentClaim::default(),
         timeout: Duration::from_secs(60),
         scratch: scratch.path().to_owned(),
         mark: RunMark::new().expect("randomness"),
@@ -177,6 +178,25 @@ fn an_agent_that_changes_nothing_has_answered() {
     assert_eq!(bench.answer().output, Ok(r#"{"action":"patch","diff":""}"#.to_owned()));
     bench.sut.command = ["/bin/sh", "-c", "true"].map(OsString::from).into();
     bench.fails("harness_error: missing_cost: the answer does not say what it cost", None);
+}
+
+#[test]
+fn an_agent_says_who_it_is_in_a_file_too() {
+    let said = |text: &str| {
+        let mut bench = agent(&format!(r#"echo 0 > "$EVAL_HOST_COST_FILE"; {text}"#));
+        bench.sut.capture = Capture::WorkspaceDiff;
+        bench.sut.named.version = Some("given".parse().expect("a text"));
+        bench
+    };
+    let named = said(r#"echo '{"name":"an agent","version":"1"}' > "$EVAL_HOST_AGENT_FILE""#).answer();
+    assert_eq!(named.output, Ok(r#"{"action":"patch","diff":""}"#.to_owned()));
+    let name = Some("an agent".parse().expect("a text"));
+    assert_eq!(named.agent, Some(AgentClaim { name, ..AgentClaim::default() }), "the version is the command line's");
+    assert_eq!(said("true").answer().agent, None);
+    let no_short_file = "harness_error: malformed_response: the agent file is no short regular file";
+    said(r#"mkdir "$EVAL_HOST_AGENT_FILE""#).fails(no_short_file, Some(0.0));
+    said(r#"ln -s /etc/passwd "$EVAL_HOST_AGENT_FILE""#).fails(no_short_file, Some(0.0));
+    said(r#"head -c 20000 /dev/zero > "$EVAL_HOST_AGENT_FILE""#).fails(no_short_file, Some(0.0));
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub(in crate::live::journal) fn answer(case_id: &str) -> StoredAnswer {
             meter: Meter { cost_usd: 0.25, duration_seconds: 1.0 },
             cost_is_estimate: false,
             budget_usd: Some(0.5),
+            agent: None,
             stderr: CapturedStream::default(),
         },
         cassette: None,
