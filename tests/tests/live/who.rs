@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, TASK_CLASS};
+use super::desk::{Desk, TASK_CLASS, has};
 
 /// Says who it is, with a model of its own for the second case. The third case is a fault, of which nobody knows whose.
 const NAMED: &str = r#"model=small; case "$id" in 002-*) model=large;; 003-*) exit 3;; esac
@@ -26,16 +26,16 @@ fn an_agent_is_called_what_it_says_wherever_somebody_reads_it() {
     let ended = desk.live(3, ["--sut-version=3.1"]).run().expect_code(5);
     let record = ended.record_path(desk.path());
     let name = "An agent 3.1 (large), An agent 3.1 (small)";
-    assert!(ended.stderr.contains(&format!("\nanswered by: {name}")), "{}", ended.stderr);
+    has(&ended.stderr, &format!("\nanswered by: {name}"));
     let file = record.file_name().expect("a name").to_str().expect("UTF-8");
     let shown = desk.eval(["show", file]).run().expect_code(0);
-    assert!(shown.stdout.contains(&format!("\n  answered by   {name}")), "{}", shown.stdout);
+    has(&shown.stdout, &format!("\n  answered by   {name}"));
     let script = blake3::hash(&fs::read(desk.path().join("agent.sh")).expect("a script"));
-    assert!(shown.stdout.contains(&format!("\n  agent's file  {script} agent.sh\n")), "{}", shown.stdout);
+    has(&shown.stdout, &format!("\n  agent's file  {script} agent.sh\n"));
     let logged = desk.eval(["log"]).run().expect_code(0);
-    assert!(logged.stdout.contains(&format!("  by {name}")), "{}", logged.stdout);
+    has(&logged.stdout, &format!("  by {name}"));
     let listed = desk.eval(["list"]).run().expect_code(0);
-    assert!(listed.stderr.contains(&format!(" by {name}")), "{}", listed.stderr);
+    has(&listed.stderr, &format!(" by {name}"));
     let by = &listed.line("task_class")["last_run_by"];
     assert_eq!(by[0], json!({"name": "An agent", "version": "3.1", "model": "large"}), "{by}");
     assert_eq!(by.as_array().map(Vec::len), Some(2), "{by}");
