@@ -449,12 +449,12 @@ fn what_was_paid_for_is_not_paid_for_again_and_other_files_are_not_answered() {
 #[test]
 fn a_run_that_has_nothing_to_record_keeps_its_journal() {
     let desk = Desk::answering(["{}", "{}", "{}"]);
-    let paid = desk.path("paid");
     // The second answer cannot be scored on this machine, and nothing is left for the third.
-    let line = format!(
-        r#"echo x >> {0}; if [ $(wc -l < {0}) = 2 ]; then echo '{{"output":{{"say":"no machine"}},"cost_usd":0.25}}'; else {ANSWER}; fi"#,
-        paid.display()
+    let then = format!(
+        r#"if [ $(wc -l < {}) = 2 ]; then echo '{{"output":{{"say":"no machine"}},"cost_usd":0.25}}'; else {ANSWER}; fi"#,
+        desk.path("paid").display()
     );
+    let line = counting(&desk, &then);
     let failed = live(&desk, &line, 0.5, Resume::Nothing, &Interrupt::new()).err().expect("no machine");
     assert_eq!((failed.exit(), failed.is_resumable()), (Exit::HarnessError, true));
     let journal = || fs::read_to_string(desk.path("store/journals/fixture.jsonl")).expect("a journal");
@@ -467,13 +467,10 @@ fn a_run_that_has_nothing_to_record_keeps_its_journal() {
     assert_eq!((nothing.exit(), nothing.is_resumable(), finished()), (Exit::UsageOrCap, true, 2));
     let advice = "its journal is kept: resume it with --resume and a higher --max-cost-usd";
     assert_eq!(nothing.hint().as_deref(), Some(advice));
-    for (file, text) in files.iter().zip(before) {
-        desk.fixture.write(file, text);
-    }
+    files.iter().zip(before).for_each(|(file, text)| desk.fixture.write(file, text));
     let again = live(&desk, &line, 0.5, Resume::Earlier, &Interrupt::new()).err().expect("still no machine");
-    assert_eq!((again.exit(), finished()), (Exit::HarnessError, 2), "what was paid for is still there");
-    let agents = fs::read_to_string(&paid).expect("agents ran").lines().count();
-    assert_eq!(agents, 2);
+    let expected = (Exit::HarnessError, 2, 2);
+    assert_eq!((again.exit(), finished(), starts(&desk)), expected, "what was paid for is still there");
 }
 
 /// An agent that counts its starts, one line each, and answers or does something else.

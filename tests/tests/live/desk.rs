@@ -25,6 +25,12 @@ pub(crate) struct Desk {
     workbench: Workbench,
 }
 
+/// Fails unless a text has another one in it, and shows the whole.
+#[track_caller]
+pub(crate) fn has(text: &str, expected: &str) {
+    assert!(text.contains(expected), "{expected:?} is not in:\n{text}");
+}
+
 /// What the agents of a test say when they do as they should. It is right nowhere, and no fault.
 pub(crate) const ANSWER: &str = r#"{"output":{"action":"patch","diff":""},"cost_usd":0.30}"#;
 

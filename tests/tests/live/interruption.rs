@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::desk::{ANSWER, Desk, Running, until};
+use super::desk::{ANSWER, Desk, Running, has, until};
 
 fn desk() -> Desk {
     desk_with("max_cost_usd_per_case = 0.30")
@@ -138,16 +138,16 @@ fn a_run_whose_whole_cap_was_lost_goes_on_as_it_is_told_under_a_higher_one() {
     let journal = desk.lines(JOURNAL);
     for args in [&["--resume"][..], &["--resume", "--max-cost-usd", "5"]] {
         let capped = desk.live(2, ["-j", "1"]).args(args).run().expect_code(2);
-        assert!(capped.stderr.contains("error: $5.00 was charged for agents of the run of 2"), "{}", capped.stderr);
+        has(&capped.stderr, "error: $5.00 was charged for agents of the run of 2");
         let why = " that were lost with eval-host, so no case fits under the cap of $5.00: nothing is left of it\n";
-        assert!(capped.stderr.contains(why), "{}", capped.stderr);
+        has(&capped.stderr, why);
         assert_eq!((desk.lines(JOURNAL), desk.records().len()), (journal.clone(), 0), "the journal is as it was");
         assert_eq!(told_command(&capped.stderr).last().map(String::as_str), Some("--max-cost-usd=10.00"));
     }
     let capped = desk.live(2, ["-j", "1", "--resume"]).run().expect_code(2);
     let told = told_command(&capped.stderr);
     let resumed = desk.eval([]).args(told).env("TMPDIR", desk.path().join("tmp")).run().expect_code(5);
-    assert!(resumed.stderr.contains("cost: $5.60, of which $5.00 estimated ("), "{}", resumed.stderr);
+    has(&resumed.stderr, "cost: $5.60, of which $5.00 estimated (");
     assert_eq!(resumed.line("aggregate")["estimated_cost_usd"], 5.0);
     let record = record(&desk);
     assert_eq!(

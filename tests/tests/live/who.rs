@@ -25,21 +25,31 @@ fn an_agent_is_called_what_it_says_wherever_somebody_reads_it() {
     let desk = Desk::new("", NAMED);
     let ended = desk.live(3, ["--sut-version=3.1"]).run().expect_code(5);
     let record = ended.record_path(desk.path());
-    let name = "An agent 3.1 (large), An agent 3.1 (small)";
-    assert!(ended.stderr.contains(&format!("\nanswered by: {name}")), "{}", ended.stderr);
     let file = record.file_name().expect("a name").to_str().expect("UTF-8");
     let shown = desk.eval(["show", file]).run().expect_code(0);
-    assert!(shown.stdout.contains(&format!("\n  answered by   {name}")), "{}", shown.stdout);
-    let script = blake3::hash(&fs::read(desk.path().join("agent.sh")).expect("a script"));
-    assert!(shown.stdout.contains(&format!("\n  agent's file  {script} agent.sh\n")), "{}", shown.stdout);
     let logged = desk.eval(["log"]).run().expect_code(0);
-    assert!(logged.stdout.contains(&format!("  by {name}")), "{}", logged.stdout);
     let listed = desk.eval(["list"]).run().expect_code(0);
-    assert!(listed.stderr.contains(&format!(" by {name}")), "{}", listed.stderr);
-    let by = &listed.line("task_class")["last_run_by"];
-    assert_eq!(by[0], json!({"name": "An agent", "version": "3.1", "model": "large"}), "{by}");
-    assert_eq!(by.as_array().map(Vec::len), Some(2), "{by}");
-    assert_eq!(read(&record)["suts"][0]["files"]["agent.sh"], json!(script.to_string()));
+    let name = "An agent 3.1 (large), An agent 3.1 (small)";
+    for (said, before) in [
+        (&ended.stderr, "\nanswered by: "),
+        (&shown.stdout, "\n  answered by   "),
+        (&logged.stdout, "  by "),
+        (&listed.stderr, " by "),
+    ] {
+        assert!(said.contains(&format!("{before}{name}")), "{said}");
+    }
+    let sut = |model: &str| json!({"name": "An agent", "version": "3.1", "model": model});
+    assert_eq!(listed.line("task_class")["last_run_by"], json!([sut("large"), sut("small")]));
+}
+
+#[test]
+fn the_script_that_answered_is_known_by_its_digest() {
+    let desk = Desk::new("", NAMED);
+    let record = desk.live(1, []).run().expect_code(5).record_path(desk.path());
+    let script = blake3::hash(&fs::read(desk.path().join("agent.sh")).expect("a script")).to_string();
+    assert_eq!(read(&record)["suts"][0]["files"]["agent.sh"], json!(script));
+    let shown = desk.eval(["show"]).args([record.file_name().expect("a name")]).run().expect_code(0);
+    assert!(shown.stdout.contains(&format!("\n  agent's file  {script} agent.sh\n")), "{}", shown.stdout);
 }
 
 #[test]

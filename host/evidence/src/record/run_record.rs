@@ -166,7 +166,8 @@ pub struct EvalRunRecord<S> {
     pub prev_hash: RecordHash,
     pub run_id: RunId,
     pub mode: Mode,
-    /// The systems under test whose outputs were scored, sorted: one, unless cassettes of several were mixed.
+    /// The systems under test whose outputs were scored, sorted: one, unless cassettes of several were mixed or the agents of a live
+    /// run say that they are several.
     pub suts: BTreeSet<Sut>,
     pub output_kinds: BTreeSet<OutputKind>,
     pub started_at: UtcMillis,
