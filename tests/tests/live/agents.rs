@@ -27,7 +27,7 @@ esac"#
     );
     let desk = Desk::new("timeout_seconds = 2\nmax_cost_usd_per_case = 0.50", &script);
     let cases = desk.cases(9);
-    fs::write(desk.path().join("cases"), cases.join("\n")).expect("the cases");
+    fs::write(desk.shared().join("cases"), cases.join("\n")).expect("the cases");
     let ended = desk.live(9, ["-j", "4"]).run().expect_code(5);
 
     let outcomes: Vec<_> = ended
@@ -93,11 +93,11 @@ fi
 echo '{ANSWER}'"#
     );
     let desk = Desk::new("max_cost_usd_per_case = 0.50\ntimeout_seconds = 30", &script);
-    fs::write(desk.path().join("first"), &desk.cases(1)[0]).expect("the first case");
+    fs::write(desk.shared().join("first"), &desk.cases(1)[0]).expect("the first case");
     let ended = desk.live(2, ["-j", "2"]).run().expect_code(5);
     let outcomes: Vec<_> = ended.lines("case").iter().map(|line| line["outcome"].clone()).collect();
     assert_eq!(outcomes, ["scored", "scored"], "{}", ended.stdout);
-    assert!(desk.path().join("far-was-there").exists());
+    assert!(desk.shared().join("far-was-there").exists());
     assert_eq!(desk.processes(), Vec::<String>::new());
 }
 

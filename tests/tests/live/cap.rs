@@ -14,7 +14,7 @@ fn patient(settings: &str) -> Desk {
 #[test]
 fn a_run_stops_before_its_cap_and_says_so() {
     let desk = patient("max_cost_usd_per_case = 0.30");
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let ended = desk.live(6, ["--max-cost-usd", "1.00", "-j", "4"]).run().expect_code(2);
     let outcomes: Vec<_> = ended.lines("case").iter().map(|line| line["outcome"].clone()).collect();
     assert_eq!(outcomes, ["scored", "scored", "scored", "skipped", "skipped", "skipped"]);
@@ -36,7 +36,7 @@ if test "$id" = "$(cat "$desk/first")"; then
   echo '{"output":{},"cost_usd":7.5}'
 else sleep 1000; fi"#;
     let desk = Desk::new("max_cost_usd_per_case = 0.50", script);
-    fs::write(desk.path().join("first"), &desk.cases(1)[0]).expect("the first case");
+    fs::write(desk.shared().join("first"), &desk.cases(1)[0]).expect("the first case");
     let ended = desk.live(4, ["--max-cost-usd", "1.00", "-j", "2"]).run().expect_code(2);
     let lines = ended.lines("case");
     let costs: Vec<_> = lines.iter().map(|line| line["score"]["cost_usd"].as_f64().expect("a cost")).collect();
@@ -54,7 +54,7 @@ fn two_runs_that_are_started_together_spend_one_cap() {
     second.says(&format!("waiting for another live run of `fixture` (process {}", first.child.id()));
     let held = desk.live(6, ["--no-wait"]).run().expect_code(1);
     assert!(held.stderr.contains("--no-wait"), "{}", held.stderr);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     assert_eq!(first.end().0, Some(2));
     let (code, stdout, stderr) = second.end();
     assert_eq!((code, desk.records().len()), (Some(2), 1), "{stdout}{stderr}");
@@ -73,7 +73,7 @@ fn two_runs_whose_agents_ignore_their_budget_spend_one_cap() {
     until("the first agent starts", || desk.lines("paid").len() == 1);
     let mut second = Running::start(desk.live(3, cap));
     second.says("waiting for another live run");
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     assert_eq!(first.end().0, Some(2));
     let (code, stdout, stderr) = second.end();
     assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
@@ -95,7 +95,7 @@ fn a_killed_run_lets_the_next_one_go_on_and_what_it_had_set_aside_counts() {
     second.says("waiting for another live run");
     first.signal("KILL");
     second.says("was not resumed: 0 of its 6 cases were paid for");
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let (code, _, stderr) = second.end();
     assert_eq!(code, Some(2), "{stderr}");
     assert_eq!(desk.lines("paid").len(), 3, "one by the killed run, two by the other");
@@ -171,7 +171,7 @@ fn two_bench_roots_with_one_store_leave_each_other_alone() {
         let held = format!("(process {}, since ", first.child.id());
         assert!(second.stderr.contains(&held) && second.stderr.contains("--out"), "{}", second.stderr);
     }
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let (code, _, stderr) = first.end();
     assert_eq!((code, desk.lines("paid").len(), desk.records().len()), (Some(5), 2, 1), "{stderr}");
     let _ = desk.live(2, ["--bench-root=other"]).run().expect_code(5);

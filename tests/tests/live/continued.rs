@@ -19,7 +19,7 @@ fn desk() -> Desk {
 }
 
 fn go(desk: &Desk) {
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
 }
 
 /// Three of six cases, which is what a dollar pays for.
@@ -118,7 +118,7 @@ elif test "$id" = "$(cat "$desk/first")"; then
 else sleep 1000; fi"#;
     let desk = Desk::new("max_cost_usd_per_case = 0.50", script);
     let cases = desk.cases(4);
-    fs::write(desk.path().join("first"), &cases[0]).expect("the first case");
+    fs::write(desk.shared().join("first"), &cases[0]).expect("the first case");
     let first = desk.live(4, ["--max-cost-usd=1.00", "-j2"]).run().expect_code(2);
     go(&desk);
     let whole = desk.continued(&path(&first), ["--max-cost-usd=10"]).run().expect_code(5);
@@ -135,7 +135,7 @@ else sleep 1000; fi"#;
 fn a_continuation_that_is_stopped_in_its_middle_is_resumed() {
     let desk = desk();
     let first = capped(&desk);
-    fs::remove_file(desk.path().join("go")).expect("wait");
+    fs::remove_file(desk.shared().join("go")).expect("wait");
     let args = ["--max-cost-usd=3.00", "-j1"];
     let mut run = Running::start(desk.continued(&path(&first), args));
     until("a further agent starts", || desk.lines("paid").len() == 4);

@@ -16,6 +16,9 @@ pub(crate) use eval_host_tests::FIXTURE as TASK_CLASS;
 /// As many cases as any test here wants.
 const CASES: usize = 30;
 
+/// Where the test and its agents can see each other.
+const SHARED: &str = "shared";
+
 /// Long enough for a loaded machine, and short enough that a test which hangs is noticed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -38,8 +41,8 @@ impl Desk {
     /// `settings` are further lines of `[sut]`.
     pub(crate) fn new(settings: &str, script: &str) -> Self {
         let workbench = Workbench::with_fixture_of(CASES, env!("CARGO_BIN_EXE_eval-host-under-test"));
-        let desk = workbench.path().to_owned();
-        let agent = desk.join("agent.sh");
+        let (agent, desk) = (workbench.path().join("agent.sh"), workbench.path().join(SHARED));
+        fs::create_dir(&desk).expect("a folder");
         let text = format!(
             "#!/bin/sh\ndesk='{}'\nid=$(sed 's/.*\"case_id\":\"\\([^\"]*\\)\".*/\\1/')\ntest -n \"$id\" || exit 7\n{script}\n",
             desk.display()
@@ -48,13 +51,22 @@ impl Desk {
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("it can be run");
         let registration = workbench.fixture().join("registration.toml");
         let registered = fs::read_to_string(&registration).expect("a registration");
-        let sut = format!("{registered}\n[sut]\ncommand = [\"{}\"]\nenv = [\"PATH\"]\n{settings}\n", agent.display());
+        let sut = format!(
+            "{registered}\n[sut]\ncommand = [\"{}\"]\nenv = [\"PATH\"]\nwrite = [\"{}\"]\n{settings}\n",
+            agent.display(),
+            desk.display()
+        );
         fs::write(registration, sut).expect("a registration");
         Self { workbench }
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.workbench.path()
+    }
+
+    /// The folder in which the test and its agents see each other.
+    pub(crate) fn shared(&self) -> PathBuf {
+        self.path().join(SHARED)
     }
 
     /// A live run of the first `cases` cases.
@@ -90,7 +102,7 @@ impl Desk {
 
     /// The lines that agents have written to a file on the desk.
     pub(crate) fn lines(&self, name: &str) -> Vec<String> {
-        let text = fs::read_to_string(self.path().join(name)).unwrap_or_default();
+        let text = fs::read_to_string(self.shared().join(name)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 

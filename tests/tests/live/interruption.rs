@@ -21,7 +21,7 @@ fn once_drains_and_the_run_can_be_resumed() {
     until("two agents start", || desk.lines("paid").len() == 2);
     run.signal("INT");
     run.says("draining");
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let (code, stdout, stderr) = run.end();
     assert_eq!(code, Some(130), "{stderr}");
     assert!(stderr.contains("--resume`"), "the resume command is printed: {stderr}");
@@ -69,7 +69,7 @@ fn a_hang_up_that_is_to_be_ignored_is_ignored() {
     let run = Running::start(desk.live(2, ["-j", "2"]).after("trap '' HUP"));
     until("two agents start", || desk.lines("paid").len() == 2);
     run.signal("HUP");
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let (code, _, stderr) = run.end();
     assert_eq!(code, Some(5), "{stderr}");
 }
@@ -82,7 +82,7 @@ fn another_bench_or_other_flags_are_not_resumed() {
     run.signal("TERM");
     run.says("stopping");
     assert_eq!(run.end().0, Some(130));
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
 
     let other = desk.live(4, ["--resume", "--max-cost-usd", "4"]).run().expect_code(2);
     assert!(
@@ -134,7 +134,7 @@ fn record(desk: &Desk) -> serde_json::Value {
 fn a_run_whose_whole_cap_was_lost_goes_on_as_it_is_told_under_a_higher_one() {
     let desk = desk_with("");
     kill_in_the_first_case(&desk, &[]);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let journal = desk.lines(JOURNAL);
     for args in [&["--resume"][..], &["--resume", "--max-cost-usd", "5"]] {
         let capped = desk.live(2, ["-j", "1"]).args(args).run().expect_code(2);
@@ -164,7 +164,7 @@ fn a_cap_can_be_raised_again_and_is_never_lowered_without_a_word() {
     let desk = desk_with("");
     kill_in_the_first_case(&desk, &["--max-cost-usd=1"]);
     kill_in_the_first_case(&desk, &["--max-cost-usd=2.50", "--resume"]);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let lower = desk.live(2, ["--resume", "--max-cost-usd=2"]).run().expect_code(2);
     let why = " goes on under a cap of $2.50, which can be raised and not lowered to $2.00\n";
     assert!(lower.stderr.contains(why), "{}", lower.stderr);
@@ -204,7 +204,7 @@ until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#
     let escaped = desk.lines("escaped").remove(0);
     run.signal("KILL");
     drop(run);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let files = fs::read_dir(format!("/proc/{escaped}/fd")).expect("it lives on");
     let files: Vec<_> = files.map(|entry| fs::read_link(entry.expect("an entry").path()).expect("a file")).collect();
     assert!(files.iter().all(|file| !file.starts_with(desk.path())), "{files:?}");

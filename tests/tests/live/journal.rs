@@ -37,7 +37,7 @@ fn kill_at_the_third(desk: &Desk, args: &[&str]) {
     until("the third agent starts", || desk.lines("paid").len() == 3);
     run.signal("KILL");
     drop(run);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
 }
 
 fn journal(desk: &Desk) -> PathBuf {
@@ -167,7 +167,7 @@ fn a_tail_that_was_cut_off_is_missed_and_so_is_an_older_copy() {
     until("the third agent starts again", || desk.lines("paid").len() == 4);
     run.signal("KILL");
     drop(run);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     write(&desk, &older);
     is_refused(&desk, "line 11 of the journal");
 }
@@ -203,12 +203,12 @@ fn a_run_that_is_resumed_where_nobody_remembers_its_journal_says_so_in_its_recor
     let refused = in_ci(&[]).run().expect_code(6);
     assert!(refused.stderr.contains("this machine does not remember the journal"), "{}", refused.stderr);
     assert!(refused.stderr.contains(&format!("say --trust-on-first-use to believe it this once, or {ANOTHER}")));
-    fs::remove_file(desk.path().join("go")).expect("the third agent waits");
+    fs::remove_file(desk.shared().join("go")).expect("the third agent waits");
     let run = Running::start(in_ci(&["--trust-on-first-use"]));
     until("the third agent starts again", || desk.lines("paid").len() == 4);
     run.signal("KILL");
     drop(run);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     // It is remembered now, but what was believed once stays in doubt.
     let resumed = in_ci(&[]).run().expect_code(5);
     assert!(resumed.stderr.contains(&format!("warning: {ON_TRUST}")), "{}", resumed.stderr);
@@ -224,7 +224,7 @@ fn without_a_home_nothing_is_remembered_and_that_is_said_in_the_record() {
     until("the third agent starts", || desk.lines("paid").len() == 3);
     run.signal("KILL");
     drop(run);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let resumed = live(&["--resume"]).run().expect_code(5);
     assert!(resumed.stderr.contains(&format!("warning: {ON_TRUST}")), "{}", resumed.stderr);
     assert_eq!(warnings(&desk), [ON_TRUST.to_owned(), third_lost(&desk, 2)]);
@@ -258,7 +258,7 @@ fn a_memory_that_cannot_be_written_stops_the_run_before_more_is_spent() {
         names.map(|name| name.into_string().expect("UTF-8")).find(|name| name.contains(".journal.")).expect("a file");
     let in_the_way = folder.join(format!(".tmp-{name}"));
     fs::create_dir(&in_the_way).expect("something in its way");
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let (code, _, stderr) = run.end();
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("eval-host could not remember how far the journal"), "{stderr}");

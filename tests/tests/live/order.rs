@@ -31,11 +31,11 @@ fn the_report_is_the_same_for_every_number_of_agents() {
              echo \"$id\" >> \"$desk/ended\"\nprintf '%s' '{ANSWER}'"
         ),
     );
-    fs::write(desk.path().join("first"), &desk.cases(1)[0]).expect("a name");
+    fs::write(desk.shared().join("first"), &desk.cases(1)[0]).expect("a name");
     let alone = report(&desk, "-j1");
     assert!(alone[0].contains(r#""duration_seconds":}"#), "{}", alone[0]);
     assert_eq!(desk.lines("ended"), desk.cases(CASES));
-    fs::write(desk.path().join("together"), "").expect("a file");
+    fs::write(desk.shared().join("together"), "").expect("a file");
     for agents in ["-j8", "-j100"] {
         assert_eq!(report(&desk, agents), alone, "{agents}");
         assert_ne!(desk.lines("ended")[0], desk.cases(1)[0], "the first was not done first");
@@ -44,7 +44,7 @@ fn the_report_is_the_same_for_every_number_of_agents() {
 
 fn report(desk: &Desk, agents: &str) -> Vec<String> {
     for name in ["begun", "ended"] {
-        let _ = fs::remove_file(desk.path().join(name));
+        let _ = fs::remove_file(desk.shared().join(name));
     }
     let ended = desk.live(CASES, [agents]).run();
     assert_eq!(ended.lines("case").len(), CASES, "{}", ended.stderr);

@@ -114,7 +114,7 @@ fn the_junit_file_is_read_by_an_independent_parser() {
     let script =
         format!("{noise}\ncase \"$id\" in \"$(sed -n 1p \"$desk/cases\")\") exit 3 ;; *) echo '{ANSWER}' ;; esac");
     let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
-    fs::write(desk.path().join("cases"), desk.cases(4).join("\n")).expect("the cases");
+    fs::write(desk.shared().join("cases"), desk.cases(4).join("\n")).expect("the cases");
     let summary = desk.path().join("summary.md");
     let run = desk.live(4, ["--junit", "junit.xml", "--max-cost-usd", "1.00", "-j", "1"]);
     let ended = run.env("GITHUB_STEP_SUMMARY", &summary).run().expect_code(2);
@@ -191,10 +191,10 @@ fn a_chain_begins_once_also_when_a_run_began_before_the_first_was_over() {
     let script = format!(r#": > "$desk/started"; until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#);
     let desk = Desk::new("", &script);
     let run = Running::start(desk.live(1, []));
-    until("an agent starts", || desk.path().join("started").exists());
+    until("an agent starts", || desk.shared().join("started").exists());
     let first = desk.eval(["run", "--task-class", TASK_CLASS, "--limit=1"]).run().expect_code(0);
     assert!(first.stderr.contains("a new chain begins"), "{}", first.stderr);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let (_, stdout, stderr) = run.end();
     assert!(stdout.contains(r#""seq":2"#) && !stderr.contains("a new chain begins"), "{stdout}{stderr}");
 }
@@ -212,7 +212,7 @@ fn completions_and_the_man_page_come_from_the_command_line() {
 fn an_estimated_cost_says_so_wherever_it_is_printed() {
     let script = format!(r#"case "$id" in "$(cat "$desk/first")") kill -KILL $$ ;; *) echo '{ANSWER}' ;; esac"#);
     let desk = Desk::new("max_cost_usd_per_case = 0.50", &script);
-    fs::write(desk.path().join("first"), &desk.cases(1)[0]).expect("the first case");
+    fs::write(desk.shared().join("first"), &desk.cases(1)[0]).expect("the first case");
     let summary = desk.path().join("summary.md");
     let run = desk.live(2, ["-j1", "--junit=junit.xml"]).env("GITHUB_STEP_SUMMARY", &summary);
     let ended = run.run().expect_code(5);
@@ -247,7 +247,7 @@ fn what_an_agent_said_last_is_shown_with_its_fault_and_harmless() {
     );
     let desk = Desk::new("max_cost_usd_per_case = 0.50", &script);
     let names = desk.cases(2);
-    fs::write(desk.path().join("first"), &names[0]).expect("the first case");
+    fs::write(desk.shared().join("first"), &names[0]).expect("the first case");
     let ended = desk.live(2, ["-j1"]).run().expect_code(5);
     let said = "      agent: step 6\n      agent: step 7\n      agent: step 8\n      agent: step 9\n      \
                 agent: \\u{1b}]0;owned\\u{7}no \\u{1b}[31mkey\n";

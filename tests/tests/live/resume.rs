@@ -124,7 +124,7 @@ fn a_resumed_run_that_waited_for_itself_counts_its_spending_once() {
     let script =
         format!(r#"echo "$id" >> "$desk/paid"; until test -e "$desk/go-$id"; do sleep 0.01; done; echo '{ANSWER}'"#);
     let desk = Desk::new("max_cost_usd_per_case = 0.30", &script);
-    let go = |case: &String| fs::write(desk.path().join(format!("go-{case}")), "").expect("go");
+    let go = |case: &String| fs::write(desk.shared().join(format!("go-{case}")), "").expect("go");
     let (cases, cap) = (desk.cases(4), ["--max-cost-usd=1.00", "-j1"]);
     let first = Running::start(desk.live(4, cap));
     until("the first agent starts", || desk.lines("paid").len() == 1);
@@ -153,7 +153,7 @@ case "$id" in
   echo 'ANSWER' ;;
 esac"#;
     let desk = Desk::new("max_cost_usd_per_case = 0.30", &script.replace("ANSWER", ANSWER));
-    fs::write(desk.path().join("large"), &desk.cases(1)[0]).expect("the first case");
+    fs::write(desk.shared().join("large"), &desk.cases(1)[0]).expect("the first case");
     let failed = desk.live(2, ["-j2"]).after("ulimit -f 2000; trap '' XFSZ").run().expect_code(1);
     assert!(failed.stderr.contains("File too large"), "{}", failed.stderr);
     let kind = |line: &String| serde_json::from_str::<Value>(line).expect("a whole line")["kind"].clone();
@@ -177,7 +177,7 @@ until test -e "$desk/go"; do sleep 0.01; done; echo '{ANSWER}'"#
     until("two agents start", || desk.lines("paid").len() == 2);
     run.signal("KILL");
     drop(run);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let mark = fs::read_to_string(desk.path().join(JOURNAL)).expect("a journal");
     let mark = mark.split(r#""mark":""#).nth(1).and_then(|rest| rest.get(..32)).expect("a mark");
     let immovable = desk.path().join(format!("tmp/eval-host-{mark}-file"));

@@ -145,7 +145,7 @@ fn an_agent_that_was_lost_with_its_process_is_told_of_in_the_record_also_of_a_sh
             run.signal("KILL");
             drop(run);
         }
-        fs::write(desk.path().join("go"), "").expect("go");
+        fs::write(desk.shared().join("go"), "").expect("go");
         let ended = live(&["--resume"]).run().expect_code(if shard.is_some() { 0 } else { 5 });
         let ended = match shard {
             None => ended,
@@ -185,7 +185,7 @@ fn a_run_that_nobody_liked_is_not_hidden_as_a_shard_of_another() {
     until("an agent starts", || desk.lines("paid").len() == 1);
     disliked.signal("KILL");
     drop(disliked);
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let ended = desk.live(2, ["--shard=1/1", "--out=throw"]).run().expect_code(0);
     let set = ended.line("answer_set")["path"].as_str().expect("a path").to_owned();
     let store = desk.path().join(".codegenie/eval");
@@ -326,7 +326,7 @@ fn an_interrupted_shard_is_not_abandoned_for_another() {
     until("two agents start", || desk.lines("paid").len() == 2);
     run.signal("INT");
     run.says("draining");
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let (code, _, stderr) = run.end();
     assert_eq!(code, Some(130), "{stderr}");
     let _ = desk.live(6, ["--shard=2/2"]).run().expect_code(0);
@@ -351,7 +351,7 @@ fn the_journal_of_a_shard_is_kept_until_its_answer_set_is_written() {
     // Where the signature of an earlier answer set would be.
     let in_the_way = desk.path().join(".codegenie/eval/answer-sets/fixture-1-of-1.jsonl.note");
     fs::create_dir(&in_the_way).expect("a folder");
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let (code, _, stderr) = run.end();
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("--resume`"), "{stderr}");
@@ -389,7 +389,7 @@ fn a_shard_whose_cap_was_raised_says_so_in_the_record_of_the_whole() {
     until("an agent starts", || desk.lines("paid").len() == 1);
     run.signal("KILL");
     run.end();
-    fs::write(desk.path().join("go"), "").expect("go");
+    fs::write(desk.shared().join("go"), "").expect("go");
     let lost = desk.live(2, ["--shard=1/1", "--resume"]).run().expect_code(2);
     assert!(lost.stderr.contains("--resume --max-cost-usd=10.00`"), "{}", lost.stderr);
     let resumed = desk.live(2, ["--shard=1/1", "--resume", "--max-cost-usd=10.00"]).run().expect_code(0);

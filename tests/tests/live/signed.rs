@@ -23,7 +23,7 @@ fn signed(desk: &Desk) -> serde_json::Value {
 fn a_live_run_is_signed_and_its_agents_do_not_learn_by_which_key() {
     let desk = desk(&format!(r#"env > "$desk/seen"; echo '{ANSWER}'"#));
     let _ = desk.live(1, []).env("EVAL_HOST_KEY", "secret").run().expect_code(5);
-    let seen = fs::read_to_string(desk.path().join("seen")).expect("text");
+    let seen = fs::read_to_string(desk.shared().join("seen")).expect("text");
     assert!(seen.contains("PATH=") && !seen.contains("EVAL_HOST_KEY") && !seen.contains("secret"), "{seen}");
     assert_eq!(signed(&desk), 1);
 }
@@ -43,7 +43,7 @@ fn a_run_that_was_killed_is_signed_by_whoever_resumes_it() {
     until("an agent is started", || !desk.lines("started").is_empty());
     run.signal("KILL");
     drop(run);
-    fs::write(desk.path().join("go"), "").expect("written");
+    fs::write(desk.shared().join("go"), "").expect("written");
     let _ = desk.live(2, ["--resume", "--key=secret"]).run().expect_code(5);
     assert_eq!(signed(&desk), 1);
 }
