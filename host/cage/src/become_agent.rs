@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::fs::{Access, access};
-use rustix::process::{Resource, Rlimit, setrlimit, setsid};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, setsid};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
@@ -59,16 +59,19 @@ fn confine(errand: &Errand) -> Result<u32, CageError> {
     rules::enforce(errand, allowed)
 }
 
-/// Limits that the kernel holds by itself; the keeper watches the rest.
+/// Limits that the kernel holds by itself; the keeper watches the rest. None is above what this process was given.
 fn limit(resources: &Resources, in_namespace: bool) -> rustix::io::Result<()> {
-    let hard = |most: u64| Rlimit { current: Some(most), maximum: Some(most) };
-    setrlimit(Resource::Core, hard(0))?;
-    setrlimit(Resource::Fsize, hard(resources.workspace_mib.saturating_mul(MIB)))?;
     // The kernel counts by user, and in a user namespace of its own by that.
     let others = if in_namespace { 0 } else { tasks_of_user() };
-    let most = resources.processes.saturating_add(OF_THE_KEEPER).saturating_add(others);
-    let inherited = rustix::process::getrlimit(Resource::Nproc).maximum.unwrap_or(u64::MAX);
-    setrlimit(Resource::Nproc, hard(most.min(inherited)))
+    let limits = [
+        (Resource::Core, 0),
+        (Resource::Fsize, resources.workspace_mib.saturating_mul(MIB)),
+        (Resource::Nproc, resources.processes.saturating_add(OF_THE_KEEPER).saturating_add(others)),
+    ];
+    limits.into_iter().try_for_each(|(resource, most)| {
+        let most = most.min(getrlimit(resource).maximum.unwrap_or(u64::MAX));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+    })
 }
 
 fn give_up_capabilities(allowed: &Allowed) -> rustix::io::Result<()> {

@@ -78,8 +78,13 @@ impl Stage {
 
     /// How a live run of one case is asked for. This is the one place that says what the agents of these tests need of the
     /// machine beside their workspace: the adapters and `tools/` to read, and `notes/` to write.
-    fn live_flags(command: &str) -> Vec<String> {
-        let sut = format!("--sut={command}");
+    fn live_flags(&self, command: &str) -> Vec<String> {
+        let flag = |flag: &str, path: &Path| format!("--sut-{flag}={}", path.display());
+        let reach = [
+            flag("read", &adapters()),
+            flag("read", &self.path().join("tools")),
+            flag("write", &self.path().join("notes")),
+        ];
         [
             "run",
             "--live",
@@ -92,13 +97,14 @@ impl Stage {
         ]
         .into_iter()
         .map(str::to_owned)
-        .chain([sut])
+        .chain(reach)
+        .chain([format!("--sut={command}")])
         .collect()
     }
 
     /// A live run of one case by eval-host.
     pub(crate) fn live(&self, command: &str) -> Ended {
-        let eval = self.workbench.eval([]).args(Self::live_flags(command));
+        let eval = self.workbench.eval([]).args(self.live_flags(command));
         eval.env("PATH", self.path_variable()).env("TMPDIR", self.path().join("tmp")).run()
     }
 

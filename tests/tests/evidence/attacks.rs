@@ -39,8 +39,9 @@ impl Scene {
         fs::write(&agent, script).expect("an agent");
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("it can be run");
         scene.register(&format!(
-            "\n[sut]\ncommand = [\"{}\"]\nenv = [\"PATH\"]\nmax_cost_usd_per_case = 0.1\n",
-            agent.display()
+            "\n[sut]\ncommand = [\"{}\"]\nenv = [\"PATH\"]\nmax_cost_usd_per_case = 0.1\nread = [\"{}\"]\n",
+            agent.display(),
+            answers.display()
         ));
         scene.git(&["init", "-q"]);
         scene.commit();

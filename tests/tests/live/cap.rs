@@ -107,7 +107,7 @@ fn a_killed_run_lets_the_next_one_go_on_and_what_it_had_set_aside_counts() {
 fn an_agent_is_told_what_it_may_spend() {
     let desk = Desk::new("", "");
     let agent = desk.path().join("agent.sh");
-    let script = format!("#!/bin/sh\ncat >> '{}/requests'\necho '{ANSWER}'\n", desk.path().display());
+    let script = format!("#!/bin/sh\ncat >> '{}/requests'\necho '{ANSWER}'\n", desk.shared().display());
     fs::write(agent, script).expect("an agent");
     let _ = desk.live(4, ["--max-cost-usd", "1.00", "-j", "3"]).run().expect_code(2);
     let budgets: Vec<f64> = desk
@@ -131,7 +131,7 @@ budget=$(sed 's/.*"budget_usd":\([0-9.]*\).*/\1/')
 mkdir DESK/first 2>/dev/null && budget=0.1
 printf '{"output":{},"cost_usd":%s}' "$budget"
 "#;
-    let script = script.replace("DESK", desk.path().to_str().expect("UTF-8"));
+    let script = script.replace("DESK", desk.shared().to_str().expect("UTF-8"));
     fs::write(desk.path().join("agent.sh"), script).expect("an agent");
     let ended = desk.live(5, ["--max-cost-usd", "1.00", "-j", "4"]).run();
     let spent = ended.line("aggregate")["total_cost_usd"].as_f64().expect("a cost");

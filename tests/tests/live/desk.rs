@@ -100,6 +100,12 @@ impl Desk {
         names
     }
 
+    /// The lines of a file that eval-host writes.
+    pub(crate) fn kept(&self, name: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.path().join(name)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
     /// The lines that agents have written to a file on the desk.
     pub(crate) fn lines(&self, name: &str) -> Vec<String> {
         let text = fs::read_to_string(self.shared().join(name)).unwrap_or_default();

@@ -135,13 +135,13 @@ fn a_run_whose_whole_cap_was_lost_goes_on_as_it_is_told_under_a_higher_one() {
     let desk = desk_with("");
     kill_in_the_first_case(&desk, &[]);
     fs::write(desk.shared().join("go"), "").expect("go");
-    let journal = desk.lines(JOURNAL);
+    let journal = desk.kept(JOURNAL);
     for args in [&["--resume"][..], &["--resume", "--max-cost-usd", "5"]] {
         let capped = desk.live(2, ["-j", "1"]).args(args).run().expect_code(2);
         has(&capped.stderr, "error: $5.00 was charged for agents of the run of 2");
         let why = " that were lost with eval-host, so no case fits under the cap of $5.00: nothing is left of it\n";
         has(&capped.stderr, why);
-        assert_eq!((desk.lines(JOURNAL), desk.records().len()), (journal.clone(), 0), "the journal is as it was");
+        assert_eq!((desk.kept(JOURNAL), desk.records().len()), (journal.clone(), 0), "the journal is as it was");
         assert_eq!(told_command(&capped.stderr).last().map(String::as_str), Some("--max-cost-usd=10.00"));
     }
     let capped = desk.live(2, ["-j", "1", "--resume"]).run().expect_code(2);
