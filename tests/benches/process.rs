@@ -77,7 +77,25 @@ fn gate() {
     }
 }
 
+/// What it costs to start an agent in its cage, against one that is not confined.
+fn cage() {
+    let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
+    let agent = r#"--sut=echo '{"output":{},"cost_usd":0}'"#;
+    let live = ["run", "--task-class=vuln-remediation", "--live", "-j1", "--quiet", agent];
+    let middle = |flags: &[&str]| {
+        let ended = workbench.eval(live).args(flags).run();
+        let lines = ended.lines("case");
+        let mut times: Vec<f64> =
+            lines.iter().filter_map(|line| line["score"]["duration_seconds"].as_f64()).map(|time| time * 1e3).collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let (free, caged) = (middle(&["--unconfined"]), middle(&[]));
+    println!("an agent that answers at once: {free:.0} ms unconfined, {caged:.0} ms caged, {:.2} times", caged / free);
+}
+
 fn main() {
+    cage();
     let (ours, nothing) = (start(BINARY, &["--version"]), start("/bin/true", &[]));
     println!("eval-host --version: {ours:.2?} in the middle of {STARTS} starts; /bin/true: {nothing:.2?}");
     gate();

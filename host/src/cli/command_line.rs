@@ -42,7 +42,7 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Score the cases of a task class and chain the result.
-    Run(super::run::RunArgs),
+    Run(Box<super::run::RunArgs>),
     /// Score the answer sets of a run's shards and chain the result.
     Merge(super::merge::MergeArgs),
     /// Check the chained records of a store.
@@ -112,7 +112,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let result = match cli.command {
-        Command::Run(args) => super::run::run(args),
+        Command::Run(args) => super::run::run(&args),
         Command::Merge(args) => super::merge::merge(args),
         Command::Completions(args) => super::shell::completions(&args),
         Command::Man(args) => super::shell::man(&args),

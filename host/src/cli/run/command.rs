@@ -25,8 +25,7 @@ use crate::run::answer_set::AnswerSetHeader;
 use crate::run::cases::{AnswerSource, CassetteSource, Run};
 use crate::run::event::emit_notes;
 
-#[expect(clippy::needless_pass_by_value, reason = "the arguments end with the command")]
-pub(in crate::cli) fn run(args: RunArgs) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if args.live.live && environment::is_ci() && !args.live.allow_live_in_ci {
         return Err(RunCommandError::LiveInCi.into());
     }
@@ -44,8 +43,8 @@ pub(in crate::cli) fn run(args: RunArgs) -> Result<Exit, Failure> {
     let description = describe(&bench, &args.selection)?;
     match queue.transpose()? {
         _ if args.selection.dry_run => dry_run::dry_run(&bench, &description, &input_root, &args.live),
-        None => replay(&args, &bench, description, &input_root, signer.as_ref()),
-        Some(queue) => live::run(&args, &bench, description, &input_root, queue, signer.as_ref()),
+        None => replay(args, &bench, description, &input_root, signer.as_ref()),
+        Some(queue) => live::run(args, &bench, description, &input_root, queue, signer.as_ref()),
     }
 }
 

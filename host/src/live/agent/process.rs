@@ -70,10 +70,7 @@ pub(super) async fn run<E>(
     let began = Instant::now();
     let (mut child, launcher) = match invocation.family.start(|| spawn(invocation)) {
         Ok(started) => started,
-        Err(error) => {
-            let message = format!("eval-host does not start itself: {}", error.kind());
-            return Ok(Ended::without_a_process(Report::NoCage { message }));
-        }
+        Err(error) => return Ok(Ended::without_a_process(&error)),
     };
     let _member = invocation.family.member(launcher);
     if let Err(error) = started(&Identity::of(launcher)) {
@@ -90,20 +87,15 @@ pub(super) async fn run<E>(
     let _ = errand.await;
     end(&mut child, launcher).await;
     let (stdout, stderr) = (stdout.finish(ENDING).await, stderr.finish(ENDING).await);
-    let ending = match why {
-        Cause::Stop => Ending::Stopped,
-        Cause::Time => Ending::TimedOut,
-        Cause::Flood => Ending::Flooded,
-        Cause::Exit if stdout.is_full() => Ending::Flooded,
-        Cause::Exit => read_report(invocation.folder).map_or(Ending::Lost, Ending::Reported),
-    };
+    let ending = why.judged(stdout.is_full(), invocation.folder);
     Ok(Ended { ending, stdout: stdout.into_bytes(), stderr: stderr.into_stream(), duration })
 }
 
 impl Ended {
-    fn without_a_process(report: Report) -> Self {
+    fn without_a_process(error: &std::io::Error) -> Self {
+        let message = format!("eval-host does not start itself: {}", error.kind());
         Self {
-            ending: Ending::Reported(report),
+            ending: Ending::Reported(Report::NoCage { message }),
             stdout: Vec::new(),
             stderr: CapturedStream::default(),
             duration: Duration::ZERO,
@@ -142,6 +134,18 @@ enum Cause {
     Flood,
     Stop,
     Time,
+}
+
+impl Cause {
+    fn judged(self, is_flooded: bool, folder: &Path) -> Ending {
+        match self {
+            Self::Stop => Ending::Stopped,
+            Self::Time => Ending::TimedOut,
+            Self::Flood => Ending::Flooded,
+            Self::Exit if is_flooded => Ending::Flooded,
+            Self::Exit => read_report(folder).map_or(Ending::Lost, Ending::Reported),
+        }
+    }
 }
 
 async fn first_of(child: &mut Child, flood: impl Future<Output = ()>, stop: &Stop, time: Duration) -> Cause {

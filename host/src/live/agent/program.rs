@@ -112,9 +112,9 @@ impl CommandFiles {
         Ok(Self { files })
     }
 
-    /// Where they are, without a link in any path.
+    /// Where the command says that they are, and where that leads: a program may look beside itself by either.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().map(|file| file.path.as_path())
+        self.files.iter().flat_map(|file| [file.path.as_path(), file.found.as_path()])
     }
 
     /// What they were before the first case, by their names.
@@ -259,7 +259,7 @@ mod tests {
             ["agent", &script, &settings, "/nowhere/file", "/dev/null", "agent.py", here.to_str().expect("UTF-8")];
         let found = files(&words, &search);
         assert_eq!(
-            found.paths().collect::<Vec<_>>(),
+            found.paths().step_by(2).collect::<Vec<_>>(),
             [here.join("more/agent"), here.join("agent.py"), here.join("settings.json")]
         );
         let expected = [("agent", "a program"), ("agent.py", "a script"), ("settings.json", "{}")];
@@ -293,7 +293,7 @@ mod tests {
             assert_eq!(files(words, &here).paths().count(), 0, "{words:?}");
         }
         let default = CommandFiles::of(&["sh".into()], None).expect("a shell");
-        assert_eq!(default.paths().count(), 1, "without a PATH it is where the system has it");
+        assert_eq!(default.paths().count(), 2, "without a PATH it is where the system has it");
     }
 
     #[test]

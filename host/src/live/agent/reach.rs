@@ -241,7 +241,7 @@ fn resolved(path: &Path) -> PathBuf {
 fn check_system(protected: &[Protected]) -> Result<(), ReachError> {
     for Protected { what, path } in protected {
         let lies_in = |folder: &&str| path.starts_with(resolved(Path::new(folder)));
-        if let Some(folder) = SYSTEM_FOLDERS.into_iter().find(|folder| lies_in(&folder)) {
+        if let Some(folder) = SYSTEM_FOLDERS.into_iter().find(lies_in) {
             return Err(ReachError::InSystem { what, path: path.clone(), folder });
         }
     }
