@@ -101,6 +101,8 @@ impl Advice for ReachError {
 struct Rule {
     /// What it is called in a record.
     name: String,
+    /// As whoever gave it wrote it.
+    given: String,
     path: PathBuf,
     /// Where it lies below the user's home.
     below_home: Option<PathBuf>,
@@ -168,7 +170,7 @@ impl ReachArgs<'_> {
             _ if rule.starts_with('/') => PathBuf::from(rule),
             _ => return Err(ReachError::Relative { rule: rule.to_owned() }),
         };
-        self.rule(rule.to_owned(), &path)
+        self.rule(rule.to_owned(), rule.to_owned(), &path)
     }
 
     /// A flag names a path of this machine. The record gets it from the home, or its last name.
@@ -177,12 +179,14 @@ impl ReachArgs<'_> {
         let path = plain(&from_home.unwrap_or_else(|| self.here.join(flag)));
         let last = path.file_name().map_or_else(|| "/".to_owned(), |name| format!("…/{}", name.to_string_lossy()));
         let name = self.below_home(&path).map_or(last, |below| format!("~/{}", below.display()));
-        self.rule(name, &path)
+        self.rule(name, flag.display().to_string(), &path)
     }
 
-    fn rule(&self, name: String, path: &Path) -> Result<Rule, ReachError> {
-        let leads_to = fs::canonicalize(path).map_err(|_| ReachError::NotThere { rule: path.display().to_string() })?;
-        Ok(Rule { name, path: leads_to, below_home: self.below_home(path) })
+    fn rule(&self, name: String, given: String, path: &Path) -> Result<Rule, ReachError> {
+        match fs::canonicalize(path) {
+            Ok(leads_to) => Ok(Rule { name, given, path: leads_to, below_home: self.below_home(path) }),
+            Err(_) => Err(ReachError::NotThere { rule: given }),
+        }
     }
 
     fn below_home(&self, path: &Path) -> Option<PathBuf> {
@@ -259,7 +263,7 @@ fn check(rule: &Rule, protected: &[Protected], scratch: &Path) -> Result<(), Rea
         lies_in || protected.path.starts_with(&rule.path)
     };
     match protected.iter().find(shows) {
-        Some(Protected { what, path }) => Err(ReachError::Shows { rule: rule.name.clone(), what, path: path.clone() }),
+        Some(Protected { what, path }) => Err(ReachError::Shows { rule: rule.given.clone(), what, path: path.clone() }),
         None => Ok(()),
     }
 }
@@ -354,15 +358,15 @@ mod tests {
         machine.refuses(
             &[],
             &["bench/a/cases"],
-            "the rule `…/cases` would show the bench, `/repo/bench`, to the agent",
+            "the rule `bench/a/cases` would show the bench, `/repo/bench`, to the agent",
         );
         machine.refuses(&["/"], &[], "the rule `/` would show the bench, `/repo/bench`, to the agent");
         machine.refuses(&["config"], &[], "the rule `config` is not an absolute path and does not begin with `~/`");
-        machine.refuses(&["~/nothing"], &[], "the rule `/home/nothing` names nothing that is there");
+        machine.refuses(&["~/nothing"], &[], "the rule `~/nothing` names nothing that is there");
         machine.refuses(
             &[],
             &["../tmp"],
-            "the rule `…/tmp` would show the workspaces of other cases, `/tmp`, to the agent",
+            "the rule `../tmp` would show the workspaces of other cases, `/tmp`, to the agent",
         );
         std::os::unix::fs::symlink(machine.path("repo"), machine.path("home/link")).expect("a link");
         machine.refuses(&["~/link"], &[], "the rule `~/link` would show the bench, `/repo/bench`, to the agent");
