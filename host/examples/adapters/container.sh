@@ -60,10 +60,6 @@ set -- --rm --init --interactive --name "$name" --entrypoint sh \
   --volume "$workspace:$workspace" --workdir "$workspace" --volume "$shared:/eval-host" \
   --env HOME=/eval-host/home --env EVAL_HOST_COST_FILE=/eval-host/cost_usd --env EVAL_HOST_AGENT_FILE=/eval-host/agent.json \
   "$@"
-# By the mark, people find what belongs to a run, and a host that may signal the container's processes ends them itself.
-if [ -n "${EVAL_HOST_MARK-}" ]; then
-  set -- --env EVAL_HOST_MARK --label "eval-host.mark=$EVAL_HOST_MARK" "$@"
-fi
 # Without rights, the user of a rootless container is somebody else outside of it, unless this is said.
 case $(basename "$engine") in
   podman*) set -- --userns keep-id "$@" ;;

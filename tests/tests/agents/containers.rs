@@ -104,12 +104,10 @@ cat > "$notes/prompt"; echo 'Hello, Ada!' >> note.txt; cat "$tools/printed/claud
 
     let workspace = stage.note("workspace").trim().to_owned();
     let words = told(&stage, "run", &workspace);
-    let mark = words.iter().find_map(|word| word.strip_prefix("eval-host.mark=")).expect("a mark").to_owned();
     let user = format!("{}:{}", id("-u"), id("-g"));
-    let label = format!("eval-host.mark={mark}");
     let adapters = format!("{}:/adapters:ro", adapters().display());
     let expected = [
-        &["run", "--env", "EVAL_HOST_MARK", "--label", &label][..],
+        &["run"][..],
         &["--rm", "--init", "--interactive", "--name", "eval-host-<name>", "--entrypoint", "sh"],
         &["--user", &user, "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
         &["--volume", "<workspace>:<workspace>", "--workdir", "<workspace>", "--volume", "<shared>:/eval-host"],

@@ -51,6 +51,16 @@ fn the_sandbox_knows_nothing_of_evidence_and_alone_names_wasmtime() {
 }
 
 #[test]
+fn the_cage_knows_only_the_model_and_alone_names_landlock() {
+    let metadata = Metadata::load();
+    let own: BTreeSet<_> = metadata.own().collect();
+    let ours: BTreeSet<_> = metadata.all("eval-cage").intersection(&own).copied().collect();
+    assert_eq!(ours, BTreeSet::from(["eval-cage", "eval-model"]));
+    let namers: BTreeSet<_> = metadata.own().filter(|name| metadata.direct(name).contains("landlock")).collect();
+    assert_eq!(namers, BTreeSet::from(["eval-cage"]));
+}
+
+#[test]
 fn a_room_uses_only_itself_and_the_rooms_below_it() {
     let root = project_root().join("host/src");
     let mut violations = Vec::new();
