@@ -1,0 +1,10 @@
+//! Agents in their cage: hostile ones learn and change nothing, greedy ones are ended, honest ones can work.
+
+mod attacks;
+mod desk;
+mod honest;
+mod leftovers;
+mod limits;
+mod neighbours;
+mod network;
+mod refused;

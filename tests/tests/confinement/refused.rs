@@ -1,0 +1,106 @@
+//! What is refused before the first case.
+
+use std::fs;
+use std::path::Path;
+
+use eval_host_tests::Ended;
+
+use super::desk::{Desk, Machine, all_scored, confinement, has, shell};
+
+const AGENT: &str = ": > \"$DESK/was-here\"";
+
+/// Nothing was announced, started, spent or written.
+#[track_caller]
+fn nothing_happened(desk: &Desk, ended: &Ended) {
+    assert_eq!(ended.stdout, "");
+    assert!(!desk.shared().join("was-here").exists());
+    assert!(!ended.stderr.contains("001-greets"), "{}", ended.stderr);
+    let left = fs::read_dir(desk.path().join("tmp")).expect("a folder").count();
+    assert_eq!(left, 0, "no workspace is left");
+}
+
+/// A run with a rule is refused, and the rule and what it shows are named.
+#[track_caller]
+fn refuses(flags: [&str; 2], rule: &str, what: &str, path: &str) {
+    let desk = Desk::new("", &shell(AGENT));
+    let first = desk.eval(["run", "--task-class", "fixture"]).run().expect_code(0);
+    let records = fs::read_dir(desk.path().join(".codegenie/eval/runs")).expect("a store").count();
+    let ended = desk.live(1, flags).run().expect_code(2);
+    let here = fs::canonicalize(desk.path()).expect("a folder");
+    let rule = rule.replace("HERE", &here.file_name().expect("a name").to_string_lossy());
+    let shown = here.join(path);
+    has(&ended.stderr, &format!("the rule `{rule}` would show {what}, `{}`, to the agent", shown.display()));
+    nothing_happened(&desk, &ended);
+    assert!(first.record_path(desk.path()).exists());
+    assert_eq!(fs::read_dir(desk.path().join(".codegenie/eval/runs")).expect("a store").count(), records);
+}
+
+#[test]
+fn a_rule_that_shows_the_bench_is_refused() {
+    refuses(["--sut-read", "bench"], "…/bench", "the bench root", "bench");
+    refuses(["--sut-read", "bench/fixture/cases"], "…/cases", "the bench root", "bench");
+    refuses(["--sut-read", "."], "…/HERE", "the bench root", "bench");
+    refuses(["--sut-write", "bench/fixture"], "…/fixture", "the bench root", "bench");
+}
+
+#[test]
+fn a_rule_that_shows_the_store_is_refused() {
+    refuses(["--sut-read", ".codegenie"], "…/.codegenie", "the store", ".codegenie/eval");
+    refuses(["--sut-write", ".codegenie/eval/runs"], "…/runs", "the store", ".codegenie/eval");
+}
+
+#[test]
+fn a_rule_that_shows_the_repository_is_refused() {
+    refuses(["--sut-read", ".git"], "…/.git", "the repository", ".git");
+}
+
+#[test]
+fn a_rule_that_shows_the_home_with_the_state_folder_is_refused() {
+    refuses(["--sut-read", "home"], "…/home", "the state folder", "home/.local/state/eval-host");
+    refuses(["--sut-read", "home/.local"], "~/.local", "the state folder", "home/.local/state/eval-host");
+}
+
+#[test]
+fn a_link_that_leads_to_the_bench_is_refused_like_the_bench() {
+    let desk = Desk::new("", &shell(AGENT));
+    std::os::unix::fs::symlink("bench/fixture", desk.path().join("innocent")).expect("a link");
+    let ended = desk.live(1, ["--sut-read", "innocent"]).run().expect_code(2);
+    has(&ended.stderr, "the rule `…/innocent` would show the bench root");
+    nothing_happened(&desk, &ended);
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_refused() {
+    for (command, named) in [("no-such-agent --fast", "no-such-agent"), ("/usr/bin/no-such-agent", "no-such-agent")] {
+        let desk = Desk::new("", &shell(AGENT));
+        let ended = desk.live(1, ["--sut", command]).run().expect_code(2);
+        has(&ended.stderr, named);
+        nothing_happened(&desk, &ended);
+        assert!(!Path::new(&desk.path().join(".codegenie/eval/runs")).exists());
+    }
+}
+
+#[test]
+fn without_landlock_no_agent_is_run_unless_the_operator_says_so_and_then_no_verdict_rests_on_it() {
+    let desk = Desk::on(Machine::WithoutLandlock, "", &shell(AGENT));
+    let refused = desk.there(desk.live(1, [])).run().expect_code(1);
+    has(&refused.stderr, "the agent cannot be confined: there is no Landlock");
+    has(&refused.stderr, "say --unconfined");
+    nothing_happened(&desk, &refused);
+
+    let ended = desk.there(desk.unconfined(3).args(["--unconfined"])).run().expect_code(5);
+    all_scored(&ended);
+    has(&ended.stderr, "warning: the agent is not confined");
+    assert_eq!(confinement(&ended, &desk), "none");
+    let judged = desk.eval(["promote-verdict", "--task-class=fixture", "--target-tier=silver"]).run();
+    has(&judged.stdout, "agent_not_confined");
+    assert_ne!(judged.code, Some(0));
+}
+
+#[test]
+fn a_network_of_its_own_is_refused_where_there_are_no_namespaces() {
+    let desk = Desk::on(Machine::WithoutNamespaces, "network = \"none\"", &shell(AGENT));
+    let refused = desk.there(desk.live(1, [])).run().expect_code(1);
+    has(&refused.stderr, "`network = \"none\"` needs namespaces, which this kernel does not give");
+    nothing_happened(&desk, &refused);
+}
