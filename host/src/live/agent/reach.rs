@@ -350,11 +350,7 @@ mod tests {
             &[],
             "the rule `~` would show the state folder, `/home/.local/state/eval-host`, to the agent",
         );
-        machine.refuses(
-            &[],
-            &["."],
-            "the rule `…/.` would show the bench, `/repo/bench`, to the agent".replace("…/.", "…/repo").as_str(),
-        );
+        machine.refuses(&[], &["."], "the rule `.` would show the bench, `/repo/bench`, to the agent");
         machine.refuses(
             &[],
             &["bench/a/cases"],
