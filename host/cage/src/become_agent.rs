@@ -24,7 +24,7 @@ use rustix::thread::{
 use crate::errand::{Allowed, Errand, Resources, Task};
 use crate::report::Report;
 use crate::usage::tasks_of_user;
-use crate::{CageError, failed, rules};
+use crate::{CageError, failed, inherited, rules};
 
 /// What the keeper takes for itself of the processes that an agent may have.
 const OF_THE_KEEPER: u64 = 8;
@@ -54,6 +54,7 @@ fn confine(errand: &Errand) -> Result<u32, CageError> {
     setsid().map_err(failed("the agent gets no session of its own"))?;
     limit(&errand.resources, errand.leaves_namespaces()).map_err(failed("a limit cannot be set"))?;
     let Some(allowed) = &errand.allowed else { return Ok(0) };
+    inherited::refuse()?;
     give_up_capabilities(allowed).map_err(failed("the capabilities cannot be given up"))?;
     set_no_new_privs(true).map_err(failed("new privileges cannot be renounced"))?;
     rules::enforce(errand, allowed)

@@ -17,6 +17,7 @@
 mod become_agent;
 mod errand;
 mod events;
+mod inherited;
 mod keeper;
 mod launcher;
 mod namespaces;

@@ -39,11 +39,21 @@ const BLOCK: u64 = 512;
 pub(crate) struct Watch {
     most: Resources,
     own: Vec<PathBuf>,
+    segments: Segments,
+}
+
+/// Whose the shared memory is that the kernel lists.
+#[derive(Debug, Clone, Copy)]
+enum Segments {
+    /// Nobody else's: there is an IPC namespace.
+    Own,
+    OfTheMachine,
 }
 
 impl Watch {
     pub(crate) fn new(errand: &Errand) -> Self {
-        Self { most: errand.resources, own: errand.own.clone() }
+        let segments = if errand.leaves_namespaces() { Segments::Own } else { Segments::OfTheMachine };
+        Self { most: errand.resources, own: errand.own.clone(), segments }
     }
 
     /// Looks until there is too much or nobody listens.
@@ -69,7 +79,8 @@ impl Watch {
             return Some(format!("{count} processes and threads, and `processes` is {}", self.most.processes));
         }
         let nameless = Nameless::of(&processes, &self.own);
-        let memory = mib(memory(&processes, self.most.memory_mib * MIB).saturating_add(nameless.memory));
+        let shared = self.segments.bytes().saturating_add(nameless.memory);
+        let memory = mib(memory(&processes, self.most.memory_mib * MIB).saturating_add(shared));
         if memory > self.most.memory_mib {
             return Some(format!("{memory} MiB of memory, and `memory_mib` is {}", self.most.memory_mib));
         }
@@ -100,6 +111,25 @@ pub(crate) fn tasks_of_user() -> u64 {
     let user = getuid().as_raw();
     let is_ours = |pid: &i32| fs::metadata(format!("/proc/{pid}")).is_ok_and(|metadata| metadata.uid() == user);
     all_pids().into_iter().filter(is_ours).filter_map(Stat::read).map(|stat| stat.threads).sum()
+}
+
+impl Segments {
+    /// What the kernel keeps in segments of shared memory, whether or not any process is attached to them. Those of the whole
+    /// machine are not held against an agent.
+    fn bytes(self) -> u64 {
+        match self {
+            Self::Own => fs::read_to_string("/proc/sysvipc/shm").map_or(0, |text| resident_segments(&text)),
+            Self::OfTheMachine => 0,
+        }
+    }
+}
+
+/// The last but one of the columns is what is in memory, the last what was swapped out.
+fn resident_segments(text: &str) -> u64 {
+    let bytes = |line: &str| {
+        line.split_ascii_whitespace().rev().take(2).filter_map(|column| column.parse::<u64>().ok()).sum::<u64>()
+    };
+    text.lines().skip(1).map(bytes).sum()
 }
 
 /// What the processes keep in memory. What they share is counted once, which takes long to find out: only where it matters.
@@ -188,6 +218,14 @@ mod tests {
         assert_eq!(room(&own), with_a);
         fs::write(folder.path().join("c"), "").expect("an empty file");
         assert_eq!(room(&own), with_a + LEAST_BYTES);
+    }
+
+    #[test]
+    fn segments_are_counted_by_what_they_keep() {
+        let text = "key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap\n\
+                    0 0 1600 104857600 4 4 0 0 0 0 0 1 1 1 104857600 4096\n0 1 1600 4096 4 4 0 0 0 0 0 1 1 1 0 0\n";
+        assert_eq!(resident_segments(text), 104_861_696);
+        assert_eq!(resident_segments(""), 0);
     }
 
     #[test]

@@ -115,3 +115,24 @@ fn memory_that_is_shared_between_processes_ends_the_agent() {
                  held[::4096] = b'y' * len(held[::4096])\n        time.sleep(20)\n        os._exit(0)\n";
     meets_limit("memory_mib = 256", agent, MEMORY);
 }
+
+/// Segments that no process is attached to. The kernel keeps them all the same.
+const SEGMENTS: &str = r#"
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_void_p
+libc.shmdt.argtypes = [ctypes.c_void_p]
+size = 100 << 20
+for _ in range(4):
+    segment = libc.shmget(0, ctypes.c_size_t(size), 0o1600)
+    if segment < 0:
+        sys.exit("no segment")
+    place = libc.shmat(segment, None, 0)
+    ctypes.memset(place, 1, size)
+    libc.shmdt(place)
+"#;
+
+#[test]
+fn memory_that_no_process_is_attached_to_ends_the_agent() {
+    meets_limit("memory_mib = 256", SEGMENTS, MEMORY);
+}

@@ -3,6 +3,7 @@
 mod attacks;
 mod desk;
 mod honest;
+mod leaks;
 mod leftovers;
 mod limits;
 mod neighbours;

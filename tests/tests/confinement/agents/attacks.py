@@ -173,10 +173,10 @@ def processes(host):
         attack(f"environment of {who}", something, f"/proc/{pid}/environ")
         attack(f"maps of {who}", something, f"/proc/{pid}/maps")
         attack(f"memory of {who}", memory_of, pid)
-        attack(f"trace {who}", trace, pid)
         attack(f"descriptor of {who} by pidfd", descriptor_by_pidfd, pid)
         if is_own:
             # Never all processes: where the cage does not hold, the machine is everybody's.
+            attack(f"trace {who}", trace, pid)
             attack(f"signal 0 to {who}", os.kill, pid, 0)
             attack(f"signal 15 to {who}", os.kill, pid, signal.SIGTERM)
     attack("weaker: the host is listed", lambda: os.stat(f"/proc/{host}"))
