@@ -21,9 +21,9 @@ use crate::{BECOME, CageError, failed};
 pub fn keep() -> Result<(), CageError> {
     let (errand, _) = Errand::read_from(io::stdin()).map_err(failed("the errand cannot be read"))?;
     let mut file = ReportFile::open(&errand.folder).map_err(failed("the report cannot be opened"))?;
-    let report = match Root::build(&errand).and_then(|()| stand_by(&errand)) {
-        Ok(report) => report,
-        Err(error) => Report::NoCage { message: error.told() },
+    let report = match Root::build(&errand) {
+        Ok(()) => stand_by(&errand).unwrap_or_else(|error| Report::NoCage { message: error.told() }),
+        Err(report) => report,
     };
     file.write(&report).map_err(failed("the report cannot be written"))
 }

@@ -16,19 +16,23 @@ pub fn launch() -> Result<(), CageError> {
     if !errand.leaves_namespaces() {
         return keeper::keep_here(&errand);
     }
-    let result = launch_into_namespaces(&errand, &line);
-    if let Err(error) = &result {
-        let report = Report::NoCage { message: error.told() };
+    let result = match leave(&errand) {
+        Ok(()) => keep_there(&line).map_err(|error| (Report::NoCage { message: error.told() }, error)),
+        Err(error) => Err((Report::NoNamespaces { message: error.told() }, error)),
+    };
+    result.or_else(|(report, error)| {
         let written = ReportFile::open(&errand.folder).and_then(|mut file| file.write(&report));
         written.map_err(failed("the report cannot be written"))?;
-    }
-    result
+        Err(error)
+    })
 }
 
-fn launch_into_namespaces(errand: &Errand, line: &[u8]) -> Result<(), CageError> {
-    if let Some(allowed) = &errand.allowed {
-        namespaces::leave(&allowed.network)?;
-    }
+fn leave(errand: &Errand) -> Result<(), CageError> {
+    errand.allowed.as_ref().map_or(Ok(()), |allowed| namespaces::leave(&allowed.network))
+}
+
+/// Starts the keeper in the new namespaces and waits for its end, or for the host's.
+fn keep_there(line: &[u8]) -> Result<(), CageError> {
     let mut keeper = itself(KEEP).stdin(Stdio::piped()).spawn().map_err(failed("the keeper does not start"))?;
     // It dies with this end of its standard input, and with everything in its namespace.
     let mut control = keeper.stdin.take().expect("its standard input is a pipe");

@@ -30,6 +30,10 @@ pub enum Report {
     NotStarted {
         message: String,
     },
+    /// The kernel gives no namespaces, or not what a root in them needs, and nothing was started.
+    NoNamespaces {
+        message: String,
+    },
     /// The cage could not be built, and nothing was started.
     NoCage {
         message: String,

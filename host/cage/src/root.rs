@@ -16,6 +16,7 @@ use rustix::mount::{
 use rustix::process::{chdir, pivot_root};
 
 use crate::errand::{Allowed, Errand};
+use crate::report::Report;
 use crate::rules::{DEVICES, OWN_DEVICES, SYSTEM_FOLDERS, resolver_files};
 use crate::{CageError, failed};
 
@@ -43,20 +44,30 @@ pub(crate) struct Root {
 
 impl Root {
     /// Makes the root of the errand's agent that of this process, which is the first of its PID namespace and alone in its mount
-    /// namespace.
-    pub(crate) fn build(errand: &Errand) -> Result<(), CageError> {
+    /// namespace. What the kernel does not give is told apart from what the errand asks for and cannot be shown.
+    pub(crate) fn build(errand: &Errand) -> Result<(), Report> {
         let Some(allowed) = &errand.allowed else { return Ok(()) };
+        let not_given = |error: CageError| Report::NoNamespaces { message: error.told() };
+        let root = Self::begin(errand).map_err(not_given)?;
+        root.show_own(errand, allowed).map_err(|error| Report::NoCage { message: error.told() })?;
+        root.finish(errand, allowed).map_err(not_given)
+    }
+
+    fn begin(errand: &Errand) -> Result<Self, CageError> {
         let everything = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change("/", everything).map_err(failed("the mounts cannot be made private"))?;
         let root = Self { place: errand.folder.join(PLACE) };
         fs::create_dir(&root.place).map_err(failed("the new root has no place"))?;
         let safe = MountFlags::NOSUID | MountFlags::NODEV;
-        mount("root", &root.place, "tmpfs", safe, Some(&*c(ROOT_SIZE)))
-            .map_err(failed("the new root cannot be mounted"))?;
+        let mounted = mount("root", &root.place, "tmpfs", safe, Some(&*c(ROOT_SIZE)));
+        mounted.map_err(failed("the new root cannot be mounted"))?;
         root.show_system()?;
         root.show_kernel()?;
-        root.show_own(errand, allowed)?;
-        root.enter(&errand.directory)?;
+        Ok(root)
+    }
+
+    fn finish(&self, errand: &Errand, allowed: &Allowed) -> Result<(), CageError> {
+        self.enter(&errand.directory)?;
         limit_namespace(errand.resources.processes)?;
         make_read_only(&writable(errand, allowed))
     }

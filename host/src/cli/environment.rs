@@ -41,8 +41,8 @@ pub(super) fn is_ci() -> bool {
 }
 
 /// The variables of this process that are on an agent's allow-list.
-pub(super) fn variables<'a>(allowed: impl Iterator<Item = &'a String>) -> BTreeMap<OsString, OsString> {
-    allowed.filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect()
+pub(super) fn variables(allowed: &[String]) -> BTreeMap<OsString, OsString> {
+    allowed.iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect()
 }
 
 /// The file of the key that records are signed with, where no flag names one.

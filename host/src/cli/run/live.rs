@@ -47,12 +47,13 @@ pub(super) fn run(
     let flags = AgentFlags {
         command: args.live.sut.clone(),
         capture: args.live.capture.map(Into::into),
+        env: args.live.sut_env.clone(),
         name: args.live.sut_name.clone(),
         version: args.live.sut_version.clone(),
     };
     let here = environment::working_directory()?;
     let agent = AgentCommand::new(&args.task_class, bench.registration.sut.clone(), &flags, &here)?;
-    let variables = environment::variables(agent.settings.env.iter().chain(&args.live.sut_env));
+    let variables = environment::variables(&agent.settings.env);
     let files = CommandFiles::of(&agent.words, variables.get(OsStr::new("PATH")).map(OsString::as_os_str))?;
     let cap = args.live.max_cost_usd;
     let (sut, confinement) = prepare_agent(args, bench, &agent, (&files, variables), &here)?;

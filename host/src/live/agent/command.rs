@@ -34,6 +34,8 @@ pub(crate) struct AgentCommand {
 pub(crate) struct AgentFlags {
     /// A line for the shell.
     pub(crate) command: Option<String>,
+    /// Variables that the agent gets besides.
+    pub(crate) env: Vec<String>,
     pub(crate) capture: Option<Capture>,
     pub(crate) name: Option<AgentText>,
     pub(crate) version: Option<AgentText>,
@@ -80,6 +82,7 @@ impl AgentCommand {
             (None, Some(line)) => SutSettings::of_command(shell(line)),
             (None, None) => return Err(NoAgentError { task_class: task_class.clone() }),
         };
+        settings.env.extend(flags.env.iter().cloned());
         if let Some(capture) = flags.capture {
             settings.capture = capture;
         }

@@ -170,7 +170,9 @@ impl LiveSut {
     fn judge(&self, ended: Ended, workspace: &Workspace, staged: &ReadCase) -> LiveEnd {
         let response = match ended.ending {
             Ending::Stopped => return LiveEnd::Stopped,
-            Ending::Reported(Report::NoCage { message }) => return LiveEnd::NoCage(message),
+            Ending::Reported(Report::NoCage { message } | Report::NoNamespaces { message }) => {
+                return LiveEnd::NoCage(message);
+            }
             Ending::Reported(report) => self.judge_report(report, &ended.stdout, workspace, staged),
             Ending::Lost => Response::broken(HarnessErrorKind::Signal, "the process that keeps the agent was killed"),
             Ending::TimedOut => Response { output: Err(NoOutput::SutTimeout), cost: None, agent: None },
@@ -200,7 +202,7 @@ impl LiveSut {
             // It was ended in the middle of something, so what is there is no answer.
             Report::Resources { message } => Response::broken(HarnessErrorKind::Resources, message),
             Report::NotStarted { message } => not_started(&message),
-            Report::Ended | Report::NoCage { .. } | Report::Held { .. } => {
+            Report::Ended | Report::NoCage { .. } | Report::NoNamespaces { .. } | Report::Held { .. } => {
                 Response::broken(HarnessErrorKind::Signal, "the agent was ended")
             }
         }

@@ -50,7 +50,7 @@ impl Advice for ProbeError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoCage { .. } => Some(
-                "run it on Linux 5.13 or newer with Landlock turned on (`lsm=landlock,…`), or say --unconfined, on which no verdict will rest"
+                "run it on Linux 5.13 or newer with Landlock turned on (`lsm=landlock,…`; a list of TCP ports needs 6.7), or say --unconfined, on which no verdict will rest"
                     .to_owned(),
             ),
             Self::NoOwnNetwork { .. } => Some(
@@ -75,13 +75,13 @@ impl LiveSut {
                 let confinement = self.reach.confinement(landlock_abi);
                 return Ok(Probed { confinement, weaker_because: None });
             }
-            Report::NoCage { message } => message,
+            Report::NoNamespaces { message } => message,
             other => return Err(refused(other)),
         };
         match &mut self.reach.allowed {
             Some(allowed) if allowed.network == Network::None => return Err(ProbeError::NoOwnNetwork { why }),
-            Some(allowed) if allowed.namespaces => allowed.namespaces = false,
-            _ => return Err(ProbeError::NoCage { why }),
+            Some(allowed) => allowed.namespaces = false,
+            None => return Err(ProbeError::NoCage { why }),
         }
         match self.try_cage()? {
             Report::Held { landlock_abi } => {
@@ -123,7 +123,7 @@ impl LiveSut {
 fn refused(report: Report) -> ProbeError {
     match report {
         Report::NotStarted { message } => ProbeError::NoCommand { message },
-        Report::NoCage { message } => ProbeError::NoCage { why: message },
+        Report::NoCage { message } | Report::NoNamespaces { message } => ProbeError::NoCage { why: message },
         _ => ProbeError::Lost,
     }
 }

@@ -17,6 +17,9 @@ use eval_model::confinement::{Cage, Confinement, Namespace, Network};
 use super::workspace::{FOLDER_PREFIX, HomeLink};
 use crate::bench::SutSettings;
 
+/// Where files are the kernel's, and other ones for every process.
+const KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
+
 /// What an agent reaches, in a form that a launcher understands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reach {
@@ -103,6 +106,8 @@ struct Rule {
     name: String,
     /// As whoever gave it wrote it.
     given: String,
+    /// Where it is, by the path that was given.
+    found: PathBuf,
     path: PathBuf,
     /// Where it lies below the user's home.
     below_home: Option<PathBuf>,
@@ -129,8 +134,11 @@ impl Reach {
         let mut home_links: Vec<_> = read.iter().chain(&write).filter_map(link).collect();
         // Parents first: what lies below them is seen through them.
         home_links.sort_by(|one, other| one.name.cmp(&other.name));
-        let paths = |rules: &[Rule]| rules.iter().map(|rule| rule.path.clone()).collect::<Vec<_>>();
-        let shown = read.iter().map(|rule| rule.path.clone()).chain(args.command.clone()).collect();
+        // By both names: where there is a root of its own, a link that leads to something shown is not there by itself.
+        let paths =
+            |rules: &[Rule]| rules.iter().flat_map(|rule| [rule.path.clone(), rule.found.clone()]).collect::<Vec<_>>();
+        let command = args.command.iter().filter(|file| !KERNEL.iter().any(|folder| file.starts_with(folder)));
+        let shown = paths(&read).into_iter().chain(command.cloned()).collect();
         let allowed =
             Allowed { namespaces: true, network: settings.network.clone(), read: shown, write: paths(&write) };
         let names = |rules: Vec<Rule>| rules.into_iter().map(|rule| rule.name).collect();
@@ -184,7 +192,9 @@ impl ReachArgs<'_> {
 
     fn rule(&self, name: String, given: String, path: &Path) -> Result<Rule, ReachError> {
         match fs::canonicalize(path) {
-            Ok(leads_to) => Ok(Rule { name, given, path: leads_to, below_home: self.below_home(path) }),
+            Ok(leads_to) => {
+                Ok(Rule { name, given, found: path.to_owned(), path: leads_to, below_home: self.below_home(path) })
+            }
             Err(_) => Err(ReachError::NotThere { rule: given }),
         }
     }
@@ -335,7 +345,10 @@ mod tests {
         let machine = Machine::new();
         let reach = machine.reach(&["~/.config/agent"], &["../home/.config"]).expect("it shows nothing");
         let allowed = reach.allowed.clone().expect("confined");
-        assert_eq!(allowed.read, [machine.path("home/.config/agent"), machine.path("home/.config")]);
+        assert_eq!(
+            allowed.read.iter().step_by(2).collect::<Vec<_>>(),
+            [&machine.path("home/.config/agent"), &machine.path("home/.config")]
+        );
         let Confinement::Caged(cage) = reach.confinement(7) else { panic!("confined") };
         assert_eq!(cage.read.iter().collect::<Vec<_>>(), ["~/.config", "~/.config/agent"]);
         let links: Vec<_> = reach.home_links.iter().map(|link| link.name.clone()).collect();
