@@ -204,6 +204,8 @@ mod tests {
     #[test]
     fn a_launcher_is_ended_only_while_it_is_the_recorded_one() {
         let mut child = waiting();
+        // Waiting for a child closes its standard input, unless somebody else holds it.
+        let _stdin = child.stdin.take();
         let identity = Identity::of(Pid::from_child(&child));
         let reused =
             Identity { leader_started: identity.leader_started.map(|started| started + 1), ..identity.clone() };
