@@ -19,7 +19,7 @@ if ! command -v cargo-component >/dev/null && ! [ -x target/tools/bin/cargo-comp
 fi
 
 # The crash tests watch and break the system calls of a writer, checkpoints and stores are checked by another implementation,
-# JUnit files are read by another parser, and one test wants a single CPU.
+# JUnit files are read by another parser, one test wants a single CPU, and honest agents use git and node in their cage.
 missing=()
 need() { command -v "$1" >/dev/null || missing+=("$2"); }
 need strace strace
@@ -27,6 +27,9 @@ need openssl openssl
 need python3 python3
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 need taskset util-linux
+need git git
+need node nodejs
+need npm npm
 if [ ${#missing[@]} -gt 0 ]; then
   say "${missing[*]}"
   as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }

@@ -1,7 +1,7 @@
 //! A workbench with the fixture bench in a repository of its own, and an agent of the test's own.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -25,12 +25,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Somebody who owns nothing on this machine.
 const NOBODY: &str = "65534";
 
+const BINARY: &str = env!("CARGO_BIN_EXE_eval-host-under-test");
+
+/// The copy of the program that is somebody else's.
+const PROGRAM: &str = "eval-host";
+
 /// As whom, and on what kind of a machine, eval-host is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Machine {
     /// As the tests are.
     AsIs,
-    /// For a user without any right.
+    /// For a user without any right, as it is already where the tests are not root's.
     OfNobody,
     /// The kernel gives no namespaces.
     WithoutNamespaces,
@@ -80,7 +85,9 @@ impl Desk {
     }
 
     pub(crate) fn on(machine: Machine, settings: &str, agent: &str) -> Self {
-        let workbench = Workbench::with_fixture(env!("CARGO_BIN_EXE_eval-host-under-test"));
+        let workbench = Workbench::with_fixture(BINARY);
+        // Without rights there is nobody else to become.
+        let machine = if machine == Machine::OfNobody && !is_root() { Machine::AsIs } else { machine };
         let desk = Self { workbench, machine };
         [SHARED, "tmp"].iter().for_each(|name| fs::create_dir(desk.path().join(name)).expect("a folder"));
         desk.write_program("agent", agent);
@@ -95,6 +102,8 @@ impl Desk {
         fs::write(registration, sut).expect("a registration");
         desk.commit_bench();
         if machine == Machine::OfNobody {
+            // Where this repository lies, others may not be let in.
+            fs::copy(BINARY, desk.path().join(PROGRAM)).expect("a copy");
             let owner = format!("{NOBODY}:{NOBODY}");
             run("chown", &["-R", &owner, desk.path().to_str().expect("UTF-8")], desk.path());
         }
@@ -152,7 +161,9 @@ impl Desk {
         let lines = match self.machine {
             Machine::AsIs => return eval,
             Machine::OfNobody => {
-                format!(r#"exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups "$0" "$@""#)
+                let program = self.path().join(PROGRAM);
+                let program = program.display();
+                format!(r#"exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups '{program}' "$@""#)
             }
             Machine::WithoutNamespaces => {
                 let lines = r#"echo 0 > /proc/sys/user/max_user_namespaces && exec "$@""#;
@@ -174,6 +185,10 @@ impl Desk {
             fs::read_dir("/proc").expect("/proc").filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         pids.filter(is_ours).map(|pid| read(pid, "cmdline")).filter(|name| !name.is_empty()).collect()
     }
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").expect("/proc").uid() == 0
 }
 
 /// Runs a program of the system to its end.

@@ -1,9 +1,12 @@
 //! Programs that real agents use, in a cage with nothing more in reach than they need.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
 use eval_host_tests::Eval;
+use serde_json::json;
 
 use super::desk::{Desk, Machine, all_scored, confinement, shell};
 
@@ -107,4 +110,28 @@ ps -e > /dev/null || test ! -x /usr/bin/ps
 "#,
         |eval| eval,
     );
+}
+
+#[test]
+fn a_program_that_is_a_link_is_found_by_both_its_names() {
+    let desk = Desk::new("", &shell("true"));
+    let tools = desk.path().join("tools");
+    fs::create_dir(&tools).expect("a folder");
+    fs::write(tools.join("real"), shell("test \"${0##*/}\" = link")).expect("a program");
+    fs::set_permissions(tools.join("real"), fs::Permissions::from_mode(0o755)).expect("it can be run");
+    symlink("real", tools.join("link")).expect("a link");
+    let ended = desk.live(1, ["--sut", "tools/link"]).run().expect_code(5);
+    all_scored(&ended);
+}
+
+#[test]
+fn a_file_of_the_kernel_in_a_command_takes_nothing_from_the_cage() {
+    let desk = Desk::new("", &shell("true"));
+    let ended = desk.live(
+        1,
+        ["--sut", "cat /proc/self/status >&2; echo '{\"output\":{\"action\":\"patch\",\"diff\":\"\"},\"cost_usd\":0}'"],
+    );
+    let ended = ended.run().expect_code(5);
+    all_scored(&ended);
+    assert_eq!(confinement(&ended, &desk)["caged"]["namespaces"], json!(["ipc", "mount", "pid", "user"]));
 }
