@@ -24,12 +24,15 @@ use rustix::thread::{
 use crate::errand::{Allowed, Errand, Resources, Task};
 use crate::report::Report;
 use crate::usage::tasks_of_user;
-use crate::{CageError, failed, inherited, rules};
+use crate::{CageError, calls, failed, rules};
 
 /// What the keeper takes for itself of the processes that an agent may have.
 const OF_THE_KEEPER: u64 = 8;
 
 const MIB: u64 = 1 << 20;
+
+/// Where a program is looked for when there is no PATH.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Becomes the agent of the errand that comes on standard input. It returns only if that failed.
 pub fn become_agent() -> Result<(), CageError> {
@@ -54,10 +57,11 @@ fn confine(errand: &Errand) -> Result<u32, CageError> {
     setsid().map_err(failed("the agent gets no session of its own"))?;
     limit(&errand.resources, errand.leaves_namespaces()).map_err(failed("a limit cannot be set"))?;
     let Some(allowed) = &errand.allowed else { return Ok(0) };
-    inherited::refuse()?;
     give_up_capabilities(allowed).map_err(failed("the capabilities cannot be given up"))?;
     set_no_new_privs(true).map_err(failed("new privileges cannot be renounced"))?;
-    rules::enforce(errand, allowed)
+    let landlock_abi = rules::enforce(errand, allowed)?;
+    calls::forbid()?;
+    Ok(landlock_abi)
 }
 
 /// Limits that the kernel holds by itself; the keeper watches the rest. None is above what this process was given.
@@ -107,8 +111,8 @@ fn is_there(program: &OsStr, errand: &Errand) -> bool {
     if program.as_encoded_bytes().contains(&b'/') {
         return is_executable(&errand.directory.join(program));
     }
-    let path = errand.environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
-    let folders: Vec<PathBuf> = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
+    let path = errand.environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let folders: Vec<PathBuf> = std::env::split_paths(path.unwrap_or(OsStr::new(DEFAULT_PATH))).collect();
     folders.iter().any(|folder| is_executable(&folder.join(program)))
 }
 

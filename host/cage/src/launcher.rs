@@ -12,6 +12,8 @@ use crate::{COMMAND, CageError, KEEP, failed, keeper, namespaces};
 
 /// Runs the errand that comes on standard input, and ends when that ends. How it went is in the report.
 pub fn launch() -> Result<(), CageError> {
+    // No rule holds for what is open already: whatever whoever started eval-host left open ends here.
+    close_fds::set_fds_cloexec(3, &[]);
     let (errand, line) = Errand::read_from(io::stdin()).map_err(failed("the errand cannot be read"))?;
     if !errand.leaves_namespaces() {
         return keeper::keep_here(&errand);

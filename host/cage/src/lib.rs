@@ -15,9 +15,9 @@
 //! cannot be set up is an error, and the agent is not started.
 
 mod become_agent;
+mod calls;
 mod errand;
 mod events;
-mod inherited;
 mod keeper;
 mod launcher;
 mod namespaces;

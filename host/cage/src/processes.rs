@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -124,6 +125,23 @@ pub(crate) struct Process {
     pub(crate) stat: Stat,
 }
 
+impl Process {
+    /// What it has in memory. One whose first thread has ended shows that by its other threads alone.
+    pub(crate) fn resident_pages(&self) -> u64 {
+        let of_thread = |thread: PathBuf| Stat::parse(&fs::read_to_string(thread.join("stat")).ok()?);
+        match self.stat.resident_pages {
+            0 => threads(self.pid).into_iter().filter_map(of_thread).map(|stat| stat.resident_pages).max().unwrap_or(0),
+            pages => pages,
+        }
+    }
+}
+
+/// The folders of a process's threads.
+pub(crate) fn threads(pid: i32) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    entries.filter_map(Result::ok).map(|entry| entry.path()).collect()
+}
+
 /// All processes that this one or a descendant of it started. Orphans are among them where they come to this process.
 pub(crate) fn descendants() -> Vec<Process> {
     let all: BTreeMap<i32, Stat> = all_pids().into_iter().filter_map(|pid| Some((pid, Stat::read(pid)?))).collect();
@@ -163,11 +181,13 @@ impl Stat {
     fn parse(text: &str) -> Option<Self> {
         let (_, rest) = text.rsplit_once(") ")?;
         let fields: Vec<_> = rest.split_ascii_whitespace().collect();
+        let threads: u64 = fields.get(17)?.parse().ok()?;
         Some(Self {
-            is_dead: matches!(*fields.first()?, "Z" | "X"),
+            // A process whose first thread has ended looks dead, and its other threads work on.
+            is_dead: matches!(*fields.first()?, "Z" | "X") && threads <= 1,
             parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
-            threads: fields.get(17)?.parse().ok()?,
+            threads,
             started: fields.get(19)?.parse().ok()?,
             resident_pages: fields.get(21)?.parse().ok()?,
         })

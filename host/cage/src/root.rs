@@ -17,7 +17,7 @@ use rustix::process::{chdir, pivot_root};
 
 use crate::errand::{Allowed, Errand};
 use crate::report::Report;
-use crate::rules::{DEVICES, OWN_DEVICES, SYSTEM_FOLDERS, resolver_files};
+use crate::rules::{DEVICES, SYSTEM_FOLDERS, resolver_files};
 use crate::{CageError, failed};
 
 /// Where the root is put together, below the case's folder.
@@ -69,7 +69,7 @@ impl Root {
     fn finish(&self, errand: &Errand, allowed: &Allowed) -> Result<(), CageError> {
         self.enter(&errand.directory)?;
         limit_namespace(errand.resources.processes)?;
-        make_read_only(&writable(errand, allowed))
+        make_read_only(&writable(errand, allowed), &allowed.read)
     }
 
     /// A path as it lies below the new root.
@@ -163,22 +163,37 @@ fn make_place(path: &Path, is_folder: bool) -> io::Result<()> {
 fn limit_namespace(processes: u64) -> Result<(), CageError> {
     let forbidden = fs::write("/proc/sys/user/max_user_namespaces", "0");
     forbidden.map_err(failed("further user namespaces cannot be forbidden"))?;
-    // The kernel takes no number below 301, and none at all before 6.14.
-    let _ = fs::write("/proc/sys/kernel/pid_max", processes.saturating_add(16).max(301).to_string());
+    // Before 6.14 the number would be the machine's. The kernel takes none below 301.
+    if kernel() >= (6, 14) {
+        let most = processes.saturating_add(16).max(301).to_string();
+        fs::write("/proc/sys/kernel/pid_max", most).map_err(failed("the number of processes cannot be held"))?;
+    }
     Ok(())
 }
 
-/// Where a confined agent may write.
-fn writable(errand: &Errand, allowed: &Allowed) -> Vec<PathBuf> {
-    let devices = OWN_DEVICES.iter().chain(&DEVICES).map(PathBuf::from);
-    devices.chain([PathBuf::from("/tmp")]).chain(errand.own.iter().chain(&allowed.write).cloned()).collect()
+/// The kernel's version, as far as it matters here.
+fn kernel() -> (u32, u32) {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split(|character: char| !character.is_ascii_digit()).map(str::parse);
+    let mut next = || numbers.next().and_then(Result::ok).unwrap_or(0);
+    (next(), next())
 }
 
-/// Makes every mount read-only but those where the agent may write.
-fn make_read_only(writable: &[PathBuf]) -> Result<(), CageError> {
+/// Where a confined agent may write. What it writes to a device goes there also where its mount is read-only.
+fn writable(errand: &Errand, allowed: &Allowed) -> Vec<PathBuf> {
+    let own = ["/dev/pts", "/dev/shm", "/tmp"].map(PathBuf::from);
+    own.into_iter().chain(errand.own.iter().chain(&allowed.write).cloned()).collect()
+}
+
+/// Makes every mount read-only but those where the agent may write. Of all that is shown, what lies nearest above a mount decides.
+fn make_read_only(writable: &[PathBuf], readable: &[PathBuf]) -> Result<(), CageError> {
     let text = fs::read_to_string("/proc/self/mountinfo").map_err(failed("the mounts cannot be listed"))?;
+    let nearest = |paths: &[PathBuf], mounted: &Path| {
+        let above = paths.iter().filter(|path| mounted.starts_with(path));
+        above.map(|path| path.components().count()).max().unwrap_or(0)
+    };
     for mounted in text.lines().filter_map(Mounted::parse) {
-        if !writable.iter().any(|path| mounted.path.starts_with(path)) {
+        if nearest(writable, &mounted.path) <= nearest(readable, &mounted.path) {
             let flags = mounted.flags | MountFlags::BIND | MountFlags::RDONLY;
             let named = |error| CageError::new(format!("`{}` cannot be made read-only", mounted.path.display()), error);
             mount_remount(&mounted.path, flags, c"").map_err(named)?;

@@ -28,7 +28,7 @@ const KERNEL_FOLDERS: [&str; 2] = ["/proc", "/sys/devices/system/cpu"];
 pub(crate) const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
 /// Terminals and shared memory of the agent's own, where it has a `/dev` of its own.
-pub(crate) const OWN_DEVICES: [&str; 3] = ["/dev/pts", "/dev/shm", "/dev/tty"];
+const OWN_DEVICES: [&str; 3] = ["/dev/pts", "/dev/shm", "/dev/tty"];
 
 /// Files of the system that lie outside of its folders and without which no name is resolved.
 pub fn resolver_files() -> Vec<PathBuf> {

@@ -1,7 +1,8 @@
 //! What an agent takes of the machine, with all that it started: memory, processes, and room in its own folders.
 //!
 //! The kernel bounds single files, and processes where they have a user namespace of their own; the rest is looked at again and
-//! again. An agent can be over a limit for the moment between two looks, and not longer.
+//! again. An agent can be over a limit for the moment between two looks. What no process shows (descriptors on their way through a
+//! socket, what sockets hold, a mapped file that nobody touched) is not seen at all: only a control group of the kernel could.
 
 #![expect(
     clippy::disallowed_methods,
@@ -20,7 +21,7 @@ use rustix::process::getuid;
 
 use crate::errand::{Errand, Resources};
 use crate::events::Event;
-use crate::processes::{Process, Stat, all_pids, descendants};
+use crate::processes::{Process, Stat, all_pids, descendants, threads};
 
 /// How long to wait between two looks: so long, or so many times as long as a look takes.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
@@ -135,7 +136,7 @@ fn resident_segments(text: &str) -> u64 {
 /// What the processes keep in memory. What they share is counted once, which takes long to find out: only where it matters.
 fn memory(processes: &[Process], most: u64) -> u64 {
     let page = rustix::param::page_size() as u64;
-    let resident = |process: &Process| process.stat.resident_pages.saturating_mul(page);
+    let resident = |process: &Process| process.resident_pages().saturating_mul(page);
     let all: u64 = processes.iter().map(resident).sum();
     if all <= most {
         return all;
@@ -175,8 +176,9 @@ impl Nameless {
 }
 
 fn open_files(pid: i32) -> Vec<Metadata> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
-    entries.filter_map(Result::ok).filter_map(|entry| fs::metadata(entry.path()).ok()).collect()
+    let of_thread = |thread: PathBuf| fs::read_dir(thread.join("fd")).into_iter().flatten();
+    let files = threads(pid).into_iter().flat_map(of_thread).filter_map(Result::ok);
+    files.filter_map(|entry| fs::metadata(entry.path()).ok()).collect()
 }
 
 /// What files and folders take on the disk. A file with several names is counted once.

@@ -1,25 +1,8 @@
 //! What an agent could inherit from whoever started eval-host, and what it could say in the name of its keeper.
 
-use serde_json::Value;
+use serde_json::json;
 
-use super::desk::{Desk, Machine, all_scored, has, outcomes, python};
-
-#[track_caller]
-fn is_refused(machine: Machine, lines: &str, descriptor: u32) {
-    let desk = Desk::on(machine, "", &python("open(os.path.join(desk, 'was-here'), 'w')"));
-    let ended = desk.there(desk.live(1, [])).after(lines).run().expect_code(1);
-    has(&ended.stderr, &format!("descriptor {descriptor} was open when eval-host was started"));
-    has(&ended.stderr, &format!("close it there, such as by `{descriptor}<&-` in a shell"));
-    assert_eq!(ended.stdout, "");
-    assert!(!desk.shared().join("was-here").exists());
-}
-
-#[test]
-fn no_agent_inherits_a_file_or_folder_of_whoever_started_the_host() {
-    is_refused(Machine::AsIs, "exec 5< bench/fixture/cases/001-greets/cassette.json", 5);
-    is_refused(Machine::AsIs, "exec 6< bench", 6);
-    is_refused(Machine::WithoutNamespaces, "exec 7>> home/log", 7);
-}
+use super::desk::{Desk, Machine, all_scored, outcomes, python};
 
 /// Writes down where all its descriptors but its three streams lead.
 const INHERITED: &str = r#"
@@ -36,15 +19,13 @@ with open(os.path.join(desk, "report.json"), "w") as file:
 "#;
 
 #[test]
-fn what_an_agent_inherits_leads_to_no_file() {
+fn no_agent_inherits_what_whoever_started_the_host_left_open() {
+    let left_open = "exec 5< bench/fixture/cases/001-greets/cassette.json 6< bench 7>> home/log";
     for machine in [Machine::AsIs, Machine::WithoutNamespaces] {
         let desk = Desk::on(machine, "", &python(INHERITED));
-        let ended = desk.there(desk.live(1, [])).run().expect_code(5);
+        let ended = desk.there(desk.live(1, [])).after(left_open).run().expect_code(5);
         all_scored(&ended);
-        let report = desk.report("report.json");
-        let leads_to_file =
-            |path: &&Value| path.as_str().is_some_and(|path| path.starts_with('/') && path != "/dev/null");
-        assert_eq!(report.as_array().expect("a list").iter().find(leads_to_file), None);
+        assert_eq!(desk.report("report.json"), json!([]));
     }
 }
 
@@ -68,5 +49,43 @@ fn an_agent_cannot_report_in_the_name_of_its_keeper() {
         let ended = desk.there(desk.live(1, [])).run().expect_code(5);
         let fault = "harness_error: exit_status: exit status 3".to_owned();
         assert_eq!(outcomes(&ended), [("sut_fault".to_owned(), fault)], "{}", ended.stderr);
+    }
+}
+
+/// What asks for nothing but the same user: limits of the keeper and of the host, the kernel's keys, and the modes of devices.
+const SAME_USER: &str = r#"
+import ctypes, resource
+libc = ctypes.CDLL(None, use_errno=True)
+worked = []
+for process in [1, os.getppid()]:
+    try:
+        resource.prlimit(process, resource.RLIMIT_NOFILE, (0, 0))
+        worked.append("the limits of process %d" % process)
+    except OSError:
+        pass
+for name, call in [("add_key", 248), ("request_key", 249), ("keyctl", 250)]:
+    if libc.syscall(call, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() != 1:
+        worked.append(name)
+if NAMESPACES:
+    for change in [lambda: os.chmod("/dev/null", 0o700), lambda: os.utime("/dev/zero"), lambda: os.chmod(sys.argv[0], 0o777)]:
+        try:
+            change()
+            worked.append("a mode or a time")
+        except OSError:
+            pass
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+with open("/dev/null", "w") as file:
+    file.write("a device can be written")
+with open(os.path.join(desk, "report.json"), "w") as file:
+    json.dump(worked, file)
+"#;
+
+#[test]
+fn what_asks_for_nothing_but_the_same_user_is_refused_too() {
+    for (machine, namespaces) in [(Machine::AsIs, "True"), (Machine::WithoutNamespaces, "False")] {
+        let desk = Desk::on(machine, "", &python(&SAME_USER.replace("NAMESPACES", namespaces)));
+        let ended = desk.there(desk.live(1, [])).run().expect_code(5);
+        all_scored(&ended);
+        assert_eq!(desk.report("report.json"), json!([]));
     }
 }

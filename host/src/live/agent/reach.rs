@@ -74,6 +74,8 @@ pub(crate) enum ReachError {
     NotThere { rule: String },
     #[error("the rule `{rule}` would show {what}, `{}`, to the agent", path.display())]
     Shows { rule: String, what: &'static str, path: PathBuf },
+    #[error("`{}` lies in `{rule}`, where the agent may write: it could put anything in its place", path.display())]
+    Nested { path: PathBuf, rule: String },
     #[error("the agent's command names `{}`, which lies in {what}", file.display())]
     InCommand { file: PathBuf, what: &'static str },
     #[error("{what}, `{}`, lies in `{folder}`, which every agent may read", path.display())]
@@ -93,6 +95,7 @@ impl Advice for ReachError {
             Self::NoHome { .. } => "set HOME, or write the whole path",
             Self::NotThere { .. } => "make it, or leave the rule out",
             Self::Shows { .. } => "name only what the agent needs: a folder beside it, or one further down",
+            Self::Nested { .. } => "let it write to a folder of its own, beside what it reads and what it is",
             Self::InCommand { .. } => "an agent must not lie where the answers are: move it",
             Self::InSystem { .. } => "move it out of the system's folders",
         };
@@ -130,6 +133,8 @@ impl Reach {
         check_system(&protected)?;
         args.check_command(&protected)?;
         read.iter().chain(&write).try_for_each(|rule| check(rule, &protected, args.scratch))?;
+        let shown = read.iter().map(|rule| &rule.path).chain(&args.command);
+        check_nesting(shown, &write)?;
         let link = |rule: &Rule| Some(HomeLink { name: rule.below_home.clone()?, target: rule.path.clone() });
         let mut home_links: Vec<_> = read.iter().chain(&write).filter_map(link).collect();
         // Parents first: what lies below them is seen through them.
@@ -237,6 +242,16 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
+/// What an agent may write it can put links into, which the next case's cage would follow.
+fn check_nesting<'a>(shown: impl Iterator<Item = &'a PathBuf>, write: &[Rule]) -> Result<(), ReachError> {
+    for path in shown {
+        if let Some(rule) = write.iter().find(|rule| path.starts_with(&rule.path) && *path != rule.path) {
+            return Err(ReachError::Nested { path: path.clone(), rule: rule.given.clone() });
+        }
+    }
+    Ok(())
+}
+
 fn is_scratch(protected: &Protected, scratch: &Path) -> bool {
     protected.path == resolved(scratch)
 }
@@ -246,7 +261,12 @@ fn resolved(path: &Path) -> PathBuf {
     if let Ok(path) = fs::canonicalize(path) {
         return path;
     }
-    match (path.parent(), path.file_name()) {
+    match (path.parent(), path.components().next_back()) {
+        // What is not there has no links.
+        (Some(parent), Some(Component::ParentDir)) => {
+            let above = resolved(parent);
+            above.parent().map_or_else(|| above.clone(), Path::to_owned)
+        }
         (Some(parent), Some(name)) => resolved(parent).join(name),
         _ => path.to_owned(),
     }
@@ -388,6 +408,13 @@ mod tests {
         machine.reach(&[], &["../tmp/tools"]).expect("it is nobody's workspace");
         fs::create_dir_all(machine.path("tmp/eval-host-1-2/workspace")).expect("a folder");
         assert!(machine.reach(&[], &["../tmp/eval-host-1-2/workspace"]).is_err());
+    }
+
+    #[test]
+    fn a_path_of_which_nothing_is_there_yet_is_resolved_as_it_will_be() {
+        let machine = Machine::new();
+        let later = machine.path("home/later/../.config/store");
+        assert_eq!(resolved(&later), machine.path("home/.config/store"));
     }
 
     #[test]
