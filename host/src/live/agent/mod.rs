@@ -13,6 +13,7 @@ mod probe;
 mod process;
 mod program;
 mod reach;
+mod removal;
 mod request;
 mod response;
 mod shell_line;

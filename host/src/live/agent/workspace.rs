@@ -5,19 +5,17 @@
 //! folder is removed when the case is over, whatever rights its agent has taken from it; what a killed host left behind is
 //! found by the run's mark in its name.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a workspace is taken away whatever rights its agent took from it, which a held directory cannot"
-)]
+#![expect(clippy::disallowed_methods, reason = "a case's folder lies where temporary files do, and a home has links")]
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
 use super::mark::RunMark;
+use super::removal::remove;
 use eval_evidence::files::{Dir, FileError};
 use eval_model::contract::CaseFiles;
 
@@ -67,8 +65,9 @@ enum MakeError {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        // What is left after this, the folder itself tries once more, and then the next run.
+        // What is left after this is left to whoever resumes the run. The folder itself would recurse into it.
         let _ = remove(self.folder.path());
+        self.folder.disable_cleanup(true);
     }
 }
 
@@ -183,26 +182,10 @@ pub(crate) fn remove_leftovers(scratch: &Path, mark: &RunMark) -> Vec<Leftover> 
     ours.filter_map(|path| remove(&path).err().map(|error| Leftover { path, error })).collect()
 }
 
-/// Removes a folder with all below it. An agent may have taken the rights to its folders away, also from itself.
-fn remove(folder: &Path) -> io::Result<()> {
-    fs::remove_dir_all(folder).or_else(|_| {
-        give_rights(folder);
-        fs::remove_dir_all(folder)
-    })
-}
-
-/// Gives the owner all rights to a folder and every folder below it, as far as that can be done.
-fn give_rights(folder: &Path) {
-    let is_folder = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
-    if is_folder && fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).is_ok() {
-        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-        entries.for_each(|entry| give_rights(&entry.path()));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
     use std::sync::Arc;
 
     fn files() -> CaseFiles {
