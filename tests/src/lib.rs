@@ -2,9 +2,11 @@
 //! with.
 
 mod command;
+mod waiting;
 mod workbench;
 
 pub use command::{Ended, Eval};
+pub use waiting::{PATIENCE, has, until};
 pub use workbench::{FIXTURE, Workbench, copy_tree, install_rubric, project_root};
 
 /// Components that a test can run: every file of `tests/guests/`, built by this crate's build script.

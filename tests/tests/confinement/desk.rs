@@ -5,10 +5,11 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use eval_host_tests::{Ended, Eval, FIXTURE, Workbench};
 use serde_json::Value;
+
+pub(crate) use eval_host_tests::{has, until};
 
 /// What an agent says when it does as it should. It is right nowhere, and no fault.
 pub(crate) const ANSWER: &str = r#"{"output":{"action":"patch","diff":""},"cost_usd":0.01}"#;
@@ -18,9 +19,6 @@ const SHARED: &str = "shared";
 
 /// The agents of these tests use the system's programs, wherever the developer has others.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-
-/// Long enough for a loaded machine, and short enough that a test which hangs is noticed.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Somebody who owns nothing on this machine.
 const NOBODY: &str = "65534";
@@ -49,21 +47,6 @@ const WITHOUT_LANDLOCK: &str = include_str!("agents/without_landlock.py");
 pub(crate) struct Desk {
     workbench: Workbench,
     machine: Machine,
-}
-
-#[track_caller]
-pub(crate) fn has(text: &str, expected: &str) {
-    assert!(text.contains(expected), "{expected:?} is not in:\n{text}");
-}
-
-/// Waits until something is so.
-#[track_caller]
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "waited in vain: {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// A shell script that ends with an answer if none of its lines fails.

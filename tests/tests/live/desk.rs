@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
 
-use eval_host_tests::{Eval, Workbench};
+use eval_host_tests::{Eval, PATIENCE, Workbench};
 
-pub(crate) use eval_host_tests::FIXTURE as TASK_CLASS;
+pub(crate) use eval_host_tests::{FIXTURE as TASK_CLASS, has, until};
 
 /// As many cases as any test here wants.
 const CASES: usize = 30;
@@ -19,19 +18,10 @@ const CASES: usize = 30;
 /// Where the test and its agents can see each other.
 const SHARED: &str = "shared";
 
-/// Long enough for a loaded machine, and short enough that a test which hangs is noticed.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// A workbench with an agent. The agent is a shell script that finds the case's id in `$id`, and the folder `$desk`, where
 /// the test and its agents can see each other. An agent that is told nothing, because its host died, does nothing.
 pub(crate) struct Desk {
     workbench: Workbench,
-}
-
-/// Fails unless a text has another one in it, and shows the whole.
-#[track_caller]
-pub(crate) fn has(text: &str, expected: &str) {
-    assert!(text.contains(expected), "{expected:?} is not in:\n{text}");
 }
 
 /// What the agents of a test say when they do as they should. It is right nowhere, and no fault.
@@ -129,16 +119,6 @@ impl Desk {
         let entries = fs::read_dir("/proc").expect("/proc");
         let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         pids.filter(is_ours).map(name).filter(|name| !name.is_empty()).collect()
-    }
-}
-
-/// Waits until something is so.
-#[track_caller]
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "waited in vain: {what}");
-        thread::sleep(Duration::from_millis(5));
     }
 }
 

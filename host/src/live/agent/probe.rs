@@ -9,8 +9,8 @@ use eval_model::advice::{Advice, Exit};
 use eval_model::confinement::{Confinement, Network};
 use eval_model::contract::CaseFiles;
 
-use super::live_sut::LiveSut;
-use super::workspace::{Workspace, WorkspaceError};
+use super::live_sut::{LiveSut, PrepareError};
+use super::workspace::Workspace;
 
 /// What was found out.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) enum ProbeError {
     #[error("the agent's command cannot be started: {message}")]
     NoCommand { message: String },
     #[error(transparent)]
-    Workspace(WorkspaceError),
+    Prepare(PrepareError),
     #[error("the process that confines agents does not start")]
     Launcher(#[source] io::Error),
     #[error("the process that confines agents ended without a word")]
@@ -41,7 +41,7 @@ impl Advice for ProbeError {
     fn exit(&self) -> Exit {
         match self {
             Self::NoCommand { .. } => Exit::UsageOrCap,
-            Self::NoCage { .. } | Self::NoOwnNetwork { .. } | Self::Workspace(_) | Self::Launcher(_) | Self::Lost => {
+            Self::NoCage { .. } | Self::NoOwnNetwork { .. } | Self::Prepare(_) | Self::Launcher(_) | Self::Lost => {
                 Exit::HarnessError
             }
         }
@@ -94,10 +94,10 @@ impl LiveSut {
     fn try_cage(&self) -> Result<Report, ProbeError> {
         let nothing = CaseFiles::new();
         let workspace = Workspace::create(&self.scratch, &self.mark, &nothing, &self.reach.home_links);
-        let workspace = workspace.map_err(ProbeError::Workspace)?;
+        let workspace = workspace.map_err(|error| ProbeError::Prepare(PrepareError::Workspace(error)))?;
         let program = self.command.first().cloned().unwrap_or_default();
         let errand = self.errand(Task::Probe { program, word: self.shell_word() }, &workspace);
-        let errand = errand.to_line().map_err(|error| ProbeError::Launcher(error.into()))?;
+        let errand = errand.to_line().map_err(|error| ProbeError::Prepare(PrepareError::Path(error)))?;
         let mut command = Command::new(&self.program);
         command.args([COMMAND, LAUNCH]).env_clear().current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -48,7 +48,7 @@ pub(super) struct Workspace {
 
 /// Why a workspace could not be made: the machine's trouble, and never a fault of the case.
 #[derive(Debug, thiserror::Error)]
-#[error("a workspace could not be made in `{}`: free some space there, or name another folder with TMPDIR", scratch.display())]
+#[error("a workspace could not be made in `{}`: see that the folder is there and has room, or name another with TMPDIR", scratch.display())]
 pub(crate) struct WorkspaceError {
     scratch: PathBuf,
     source: MakeError,
