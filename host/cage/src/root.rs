@@ -16,6 +16,7 @@ use rustix::mount::{
 use rustix::process::{chdir, pivot_root};
 
 use crate::errand::{Allowed, Errand};
+use crate::mounts::Mount;
 use crate::report::Report;
 use crate::rules::{DEVICES, SYSTEM_FOLDERS, resolver_files};
 use crate::{CageError, failed};
@@ -187,35 +188,19 @@ fn writable(errand: &Errand, allowed: &Allowed) -> Vec<PathBuf> {
 
 /// Makes every mount read-only but those where the agent may write. Of all that is shown, what lies nearest above a mount decides.
 fn make_read_only(writable: &[PathBuf], readable: &[PathBuf]) -> Result<(), CageError> {
-    let text = fs::read_to_string("/proc/self/mountinfo").map_err(failed("the mounts cannot be listed"))?;
+    let mounts = Mount::all().map_err(failed("the mounts cannot be listed"))?;
     let nearest = |paths: &[PathBuf], mounted: &Path| {
         let above = paths.iter().filter(|path| mounted.starts_with(path));
         above.map(|path| path.components().count()).max().unwrap_or(0)
     };
-    for mounted in text.lines().filter_map(Mounted::parse) {
-        if nearest(writable, &mounted.path) <= nearest(readable, &mounted.path) {
-            let flags = mounted.flags | MountFlags::BIND | MountFlags::RDONLY;
-            let named = |error| CageError::new(format!("`{}` cannot be made read-only", mounted.path.display()), error);
-            mount_remount(&mounted.path, flags, c"").map_err(named)?;
+    for Mount { point, options, .. } in mounts {
+        if nearest(writable, &point) <= nearest(readable, &point) {
+            let flags = options.split(',').map(flag).fold(MountFlags::BIND | MountFlags::RDONLY, MountFlags::union);
+            let named = |error| CageError::new(format!("`{}` cannot be made read-only", point.display()), error);
+            mount_remount(&point, flags, c"").map_err(named)?;
         }
     }
     Ok(())
-}
-
-/// A line of the kernel's list of mounts.
-#[derive(Debug, PartialEq)]
-struct Mounted {
-    path: PathBuf,
-    flags: MountFlags,
-}
-
-impl Mounted {
-    fn parse(line: &str) -> Option<Self> {
-        let mut fields = line.split(' ').skip(4);
-        let path = unescaped(fields.next()?);
-        let flags = fields.next()?.split(',').map(flag).fold(MountFlags::empty(), MountFlags::union);
-        Some(Self { path: PathBuf::from(path), flags })
-    }
 }
 
 /// What a mount has besides being writable must stay: the kernel refuses to take it away.
@@ -229,26 +214,5 @@ fn flag(option: &str) -> MountFlags {
         "relatime" => MountFlags::RELATIME,
         "nosymfollow" => MountFlags::NOSYMFOLLOW,
         _ => MountFlags::empty(),
-    }
-}
-
-/// The kernel writes spaces, tabs, newlines and backslashes in octal.
-fn unescaped(text: &str) -> String {
-    ["\\040", "\\011", "\\012", "\\134"]
-        .iter()
-        .zip([" ", "\t", "\n", "\\"])
-        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mount_is_read_with_its_flags_and_its_spaces() {
-        let line = r"36 35 98:0 /mnt1 /a\040b\134c rw,noatime,nosuid master:1 - ext3 /dev/root rw,errors=continue";
-        let expected = Mounted { path: PathBuf::from("/a b\\c"), flags: MountFlags::NOATIME | MountFlags::NOSUID };
-        assert_eq!(Mounted::parse(line), Some(expected));
-        assert_eq!(Mounted::parse("36 35"), None);
     }
 }

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,18 +22,13 @@ use rustix::process::getuid;
 use crate::errand::{Errand, Resources};
 use crate::events::Event;
 use crate::processes::{Process, Stat, all_pids, descendants, threads};
+use crate::room::{BLOCK, TooDeep, room};
 
 /// How long to wait between two looks: so long, or so many times as long as a look takes.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 const TIMES_A_LOOK: u32 = 4;
 
 const MIB: u64 = 1 << 20;
-
-/// What the smallest file takes: a folder full of empty files fills a disk too.
-const LEAST_BYTES: u64 = 4096;
-
-/// The kernel's unit of `st_blocks`.
-const BLOCK: u64 = 512;
 
 /// Looks at what an agent takes.
 #[derive(Debug, Clone)]
@@ -85,7 +80,10 @@ impl Watch {
         if memory > self.most.memory_mib {
             return Some(format!("{memory} MiB of memory, and `memory_mib` is {}", self.most.memory_mib));
         }
-        let room = mib(room(&self.own).saturating_add(nameless.room));
+        let room = match room(&self.own) {
+            Ok(room) => mib(room.saturating_add(nameless.room)),
+            Err(TooDeep) => return Some("folders that are nested too deep to be measured".to_owned()),
+        };
         if room > self.most.workspace_mib {
             return Some(format!("{room} MiB in its folders, and `workspace_mib` is {}", self.most.workspace_mib));
         }
@@ -181,46 +179,9 @@ fn open_files(pid: i32) -> Vec<Metadata> {
     files.filter_map(|entry| fs::metadata(entry.path()).ok()).collect()
 }
 
-/// What files and folders take on the disk. A file with several names is counted once.
-fn room(folders: &[PathBuf]) -> u64 {
-    let mut seen = BTreeSet::new();
-    let mut waiting: Vec<PathBuf> = folders.to_vec();
-    let mut sum: u64 = 0;
-    while let Some(path) = waiting.pop() {
-        let Ok(file) = fs::symlink_metadata(&path) else { continue };
-        let is_other_name = file.nlink() > 1 && !file.is_dir() && !seen.insert((file.dev(), file.ino()));
-        if !is_other_name {
-            sum = sum.saturating_add(file.blocks().saturating_mul(BLOCK).max(LEAST_BYTES));
-        }
-        if file.is_dir() {
-            waiting.extend(entries(&path));
-        }
-    }
-    sum
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    entries.filter_map(Result::ok).map(|entry| entry.path()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_with_two_names_takes_room_once_and_an_empty_one_takes_some() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let own = [folder.path().to_owned()];
-        let empty = room(&own);
-        fs::write(folder.path().join("a"), vec![1; 1 << 20]).expect("a file");
-        let with_a = room(&own);
-        assert!(with_a >= empty + (1 << 20), "{empty} {with_a}");
-        fs::hard_link(folder.path().join("a"), folder.path().join("b")).expect("another name");
-        assert_eq!(room(&own), with_a);
-        fs::write(folder.path().join("c"), "").expect("an empty file");
-        assert_eq!(room(&own), with_a + LEAST_BYTES);
-    }
 
     #[test]
     fn segments_are_counted_by_what_they_keep() {

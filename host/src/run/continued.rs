@@ -20,6 +20,7 @@ use eval_model::report::Report;
 
 use super::cases::Run;
 use super::live::LiveRequest;
+use crate::answers::AgentClaim;
 use crate::bench::select::Wanted;
 use crate::description::{LiveDescription, RunDescription};
 use crate::live::continued::{Continued, TakeError};
@@ -103,7 +104,7 @@ impl Run<'_> {
         require_first(store, link)?;
         self.signer.map_or(Ok(()), |signer| require_signed(store, link, signer))?;
         let run = Self { description: self.continuation(link, &record), ..self };
-        let differences = run.differences(&record);
+        let differences = run.differences(&record, &request.agent.named);
         if !differences.is_empty() {
             return Err(ContinueError::Differs { file: file(link), differences });
         }
@@ -126,10 +127,11 @@ impl Run<'_> {
     }
 
     /// What differs between this run and the one of the record, in words for whoever has to decide what to do about it.
-    fn differences(&self, record: &RecordedRun) -> Vec<String> {
+    fn differences(&self, record: &RecordedRun, named: &AgentClaim) -> Vec<String> {
         let now = &self.description;
         let live = now.live.as_ref();
         let is_started_so = |sut: &Sut| live.is_some_and(|live| live.sut.command_digest == sut.command_digest);
+        let is_called_so = |sut: &Sut| named.of(sut) == *sut;
         let has_files = |sut: &Sut| live.is_some_and(|live| live.sut.files == sut.files);
         let checks = [
             (record.harness_version == now.harness_version, "another version of eval-host"),
@@ -137,6 +139,7 @@ impl Run<'_> {
             (record.registration_digest == now.registration_digest, "another registration.toml"),
             (record.suts.iter().all(is_started_so), "another command"),
             (record.suts.iter().all(has_files), "other files of the command"),
+            (record.suts.iter().all(is_called_so), "another --sut-name or --sut-version"),
             (record.confinement.as_ref() == live.map(|live| &live.confinement), "another confinement"),
         ];
         let differences = checks.into_iter().filter(|(is_same, _)| !is_same).map(|(_, what)| what.to_owned());

@@ -71,6 +71,13 @@ fn too_many_files_end_the_agent() {
 }
 
 #[test]
+fn files_that_lie_deeper_than_a_path_can_say_end_the_agent() {
+    let agent = "for n in range(40):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)\n\
+                 for n in range(64):\n    open(f'file-{n}', 'wb').write(b'x' * (1 << 20))";
+    meets_limit("workspace_mib = 16", agent, ROOM);
+}
+
+#[test]
 fn files_in_the_home_and_for_temporary_use_count_too() {
     let agent = "for place in ('HOME', 'TMPDIR'):\n    open(os.environ[place] + '/x', 'wb').write(b'x' * (12 << 20))";
     meets_limit("workspace_mib = 16", agent, ROOM);

@@ -69,6 +69,25 @@ fn a_link_that_leads_to_the_bench_is_refused_like_the_bench() {
 }
 
 #[test]
+fn a_second_name_that_a_mount_gives_the_bench_is_refused_like_the_bench() {
+    for (mounted, named) in [("bench", "the bench root"), (".codegenie", "the store"), (".git", "the repository")] {
+        let desk = Desk::new("", &shell(AGENT));
+        for folder in [".codegenie/eval", "tools/inner"] {
+            fs::create_dir_all(desk.path().join(folder)).expect("a folder");
+        }
+        // What is mounted below a rule is shown with it.
+        let mount = format!(r#"mount --bind {mounted} tools/inner && exec "$@""#);
+        let mount = format!(r#"exec unshare --user --map-root-user --mount sh -c '{mount}' sh "$0" "$@""#);
+        for rule in ["tools", "tools/inner"] {
+            let ended = desk.live(1, ["--sut-read", rule]).after(&mount).run().expect_code(2);
+            has(&ended.stderr, &format!("the rule `{rule}` would show {named}"));
+            nothing_happened(&desk, &ended);
+        }
+        all_scored(&desk.live(1, ["--sut-read", "tools"]).run());
+    }
+}
+
+#[test]
 fn a_command_that_does_not_exist_is_refused() {
     for (command, named) in [("no-such-agent --fast", "no-such-agent"), ("/usr/bin/no-such-agent", "no-such-agent")] {
         let desk = Desk::new("", &shell(AGENT));

@@ -178,6 +178,7 @@ fn what_cannot_be_continued_says_why_and_costs_nothing() {
     refused(&desk, "1", ["--max-cost-usd=1.00"], "$0.90 of the cap of $1.00 is spent already");
     refused(&desk, "1", ["--max-cost-usd=1.00"], " --continue 1 --max-cost-usd=1.80`");
     refused(&desk, "1", ["--sut=true"], "cannot be continued by this run: another command");
+    refused(&desk, "1", ["--sut-name=another"], "cannot be continued by this run: another --sut-name");
     refused(&desk, "nowhere/else.json", ["-j1"], "the store has no record `nowhere/else.json`");
     let _ = desk.eval(["keygen", "--name=mine", "--key=secret"]).run().expect_code(0);
     refused(&desk, "1", ["--key=secret"], "continue without --key");

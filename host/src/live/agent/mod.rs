@@ -9,6 +9,7 @@ mod command;
 mod family;
 mod live_sut;
 mod mark;
+mod mounts;
 mod probe;
 mod process;
 mod program;

@@ -14,6 +14,7 @@ use eval_cage::{Allowed, Resources, SYSTEM_FOLDERS};
 use eval_model::advice::{Advice, Exit};
 use eval_model::confinement::{Cage, Confinement, Namespace, Network};
 
+use super::mounts::{Mounts, Place};
 use super::workspace::{FOLDER_PREFIX, HomeLink};
 use crate::bench::SutSettings;
 
@@ -80,6 +81,8 @@ pub(crate) enum ReachError {
     InCommand { file: PathBuf, what: &'static str },
     #[error("{what}, `{}`, lies in `{folder}`, which every agent may read", path.display())]
     InSystem { what: &'static str, path: PathBuf, folder: &'static str },
+    #[error("the kernel does not say what is mounted where, so nobody can tell what a rule would show")]
+    Mounts(#[source] std::io::Error),
 }
 
 impl Advice for ReachError {
@@ -97,7 +100,8 @@ impl Advice for ReachError {
             Self::Shows { .. } => "name only what the agent needs: a folder beside it, or one further down",
             Self::Nested { .. } => "let it write to a folder of its own, beside what it reads and what it is",
             Self::InCommand { .. } => "an agent must not lie where the answers are: move it",
-            Self::InSystem { .. } => "move it out of the system's folders",
+            Self::InSystem { .. } => "move it out of the system's folders, or unmount it there",
+            Self::Mounts(_) => "mount /proc; `--unconfined` says knowingly that nothing holds the agent",
         };
         Some(hint.to_owned())
     }
@@ -127,12 +131,13 @@ impl Reach {
             let none = BTreeSet::new();
             return Ok(Self { allowed: None, resources, home_links: Vec::new(), read: none.clone(), write: none });
         }
-        let protected = args.resolved();
+        let mounts = Mounts::of_this_process().map_err(ReachError::Mounts)?;
+        let guard = Guard::new(args.resolved(), args.scratch, &mounts);
         let read = args.rules(&settings.read, args.read)?;
         let write = args.rules(&settings.write, args.write)?;
-        check_system(&protected)?;
-        args.check_command(&protected)?;
-        read.iter().chain(&write).try_for_each(|rule| check(rule, &protected, args.scratch))?;
+        guard.check_system()?;
+        args.command.iter().try_for_each(|file| guard.check_command(file))?;
+        read.iter().chain(&write).try_for_each(|rule| guard.check(rule))?;
         let shown = read.iter().map(|rule| &rule.path).chain(&args.command);
         check_nesting(shown, &write)?;
         let link = |rule: &Rule| Some(HomeLink { name: rule.below_home.clone()?, target: rule.path.clone() });
@@ -215,18 +220,6 @@ impl ReachArgs<'_> {
         let all = self.protected.iter().cloned().chain([scratch]);
         all.map(|protected| Protected { path: resolved(&self.here.join(&protected.path)), ..protected }).collect()
     }
-
-    fn check_command(&self, protected: &[Protected]) -> Result<(), ReachError> {
-        for file in &self.command {
-            // Anybody's files may lie beside workspaces.
-            let holds =
-                |protected: &&Protected| file.starts_with(&protected.path) && !is_scratch(protected, self.scratch);
-            if let Some(Protected { what, .. }) = protected.iter().find(holds) {
-                return Err(ReachError::InCommand { file: file.clone(), what });
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A path without `.` and `..`, as people read it.
@@ -252,10 +245,6 @@ fn check_nesting<'a>(shown: impl Iterator<Item = &'a PathBuf>, write: &[Rule]) -
     Ok(())
 }
 
-fn is_scratch(protected: &Protected, scratch: &Path) -> bool {
-    protected.path == resolved(scratch)
-}
-
 /// Where a path leads, also one of which only the beginning is there yet.
 fn resolved(path: &Path) -> PathBuf {
     if let Ok(path) = fs::canonicalize(path) {
@@ -272,29 +261,74 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-fn check_system(protected: &[Protected]) -> Result<(), ReachError> {
-    for Protected { what, path } in protected {
-        let lies_in = |folder: &&str| path.starts_with(resolved(Path::new(folder)));
-        if let Some(folder) = SYSTEM_FOLDERS.into_iter().find(lies_in) {
-            return Err(ReachError::InSystem { what, path: path.clone(), folder });
-        }
-    }
-    Ok(())
+/// What no agent may see, by all the names that it has on this machine.
+struct Guard<'a> {
+    mounts: &'a Mounts,
+    guarded: Vec<Guarded>,
 }
 
-/// A rule must neither contain what is protected nor lie in it.
-fn check(rule: &Rule, protected: &[Protected], scratch: &Path) -> Result<(), ReachError> {
-    let shows = |protected: &&Protected| {
-        let lies_in = if is_scratch(protected, scratch) {
-            is_in_workspace(&rule.path, &protected.path)
-        } else {
-            rule.path.starts_with(&protected.path)
+struct Guarded {
+    protected: Protected,
+    places: Vec<Place>,
+    /// Anybody's files may lie beside workspaces.
+    is_scratch: bool,
+}
+
+impl<'a> Guard<'a> {
+    fn new(protected: Vec<Protected>, scratch: &Path, mounts: &'a Mounts) -> Self {
+        let scratch = resolved(scratch);
+        let guarded = |protected: Protected| Guarded {
+            places: mounts.places(&protected.path),
+            is_scratch: protected.path == scratch,
+            protected,
         };
-        lies_in || protected.path.starts_with(&rule.path)
-    };
-    match protected.iter().find(shows) {
-        Some(Protected { what, path }) => Err(ReachError::Shows { rule: rule.given.clone(), what, path: path.clone() }),
-        None => Ok(()),
+        Self { mounts, guarded: protected.into_iter().map(guarded).collect() }
+    }
+
+    /// A rule must neither contain what is protected nor lie in it.
+    fn check(&self, rule: &Rule) -> Result<(), ReachError> {
+        let shown = self.mounts.places(&rule.path);
+        let shows = |guarded: &&Guarded| guarded.is_shown_in(&shown) || guarded.holds(&rule.path, &shown);
+        match self.guarded.iter().find(shows) {
+            Some(Guarded { protected: Protected { what, path }, .. }) => {
+                Err(ReachError::Shows { rule: rule.given.clone(), what, path: path.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_command(&self, file: &Path) -> Result<(), ReachError> {
+        let shown = self.mounts.places(file);
+        match self.guarded.iter().find(|guarded| !guarded.is_scratch && guarded.holds(file, &shown)) {
+            Some(guarded) => Err(ReachError::InCommand { file: file.to_owned(), what: guarded.protected.what }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_system(&self) -> Result<(), ReachError> {
+        for folder in SYSTEM_FOLDERS {
+            let shown = self.mounts.places(&resolved(Path::new(folder)));
+            if let Some(guarded) = self.guarded.iter().find(|guarded| guarded.is_shown_in(&shown)) {
+                let Protected { what, path } = guarded.protected.clone();
+                return Err(ReachError::InSystem { what, path, folder });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Guarded {
+    fn is_shown_in(&self, shown: &[Place]) -> bool {
+        self.places.iter().any(|place| shown.iter().any(|shown| place.lies_in(shown)))
+    }
+
+    /// Whether a path lies in it.
+    fn holds(&self, path: &Path, shown: &[Place]) -> bool {
+        if self.is_scratch {
+            is_in_workspace(path, &self.protected.path)
+        } else {
+            shown.iter().any(|shown| self.places.iter().any(|place| shown.lies_in(place)))
+        }
     }
 }
 
@@ -420,7 +454,9 @@ mod tests {
     #[test]
     fn what_lies_in_the_systems_folders_cannot_be_protected() {
         let in_system = Protected { what: "the bench", path: PathBuf::from("/usr/src/bench") };
-        let said = check_system(&[in_system]).expect_err("every agent reads it").to_string();
+        let mounts = Mounts::of_this_process().expect("the kernel's list");
+        let guard = Guard::new(vec![in_system], Path::new("/tmp"), &mounts);
+        let said = guard.check_system().expect_err("every agent reads it").to_string();
         assert_eq!(said, "the bench, `/usr/src/bench`, lies in `/usr`, which every agent may read");
     }
 }
