@@ -60,7 +60,7 @@ fn confine(errand: &Errand) -> Result<u32, CageError> {
     give_up_capabilities(allowed).map_err(failed("the capabilities cannot be given up"))?;
     set_no_new_privs(true).map_err(failed("new privileges cannot be renounced"))?;
     let landlock_abi = rules::enforce(errand, allowed)?;
-    calls::forbid()?;
+    calls::forbid(&allowed.network)?;
     Ok(landlock_abi)
 }
 

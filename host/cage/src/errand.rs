@@ -59,6 +59,17 @@ pub struct Allowed {
     pub read: Vec<PathBuf>,
     /// Where it may also write.
     pub write: Vec<PathBuf>,
+    /// Other names of what it may reach, by which it finds it too where it has a root of its own.
+    pub names: Vec<OtherName>,
+}
+
+/// Another name of something that is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherName {
+    pub name: PathBuf,
+    /// The canonical path that is shown.
+    pub of: PathBuf,
 }
 
 /// The most that an agent with all it starts may take.

@@ -8,7 +8,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::errand::Errand;
 use crate::report::{Report, ReportFile};
-use crate::{COMMAND, CageError, KEEP, failed, keeper, namespaces};
+use crate::{COMMAND, CageError, ITSELF, KEEP, failed, keeper, namespaces};
 
 /// Runs the errand that comes on standard input, and ends when that ends. How it went is in the report.
 pub fn launch() -> Result<(), CageError> {
@@ -56,7 +56,7 @@ fn wait_for_either_end(keeper: &Child) -> rustix::io::Result<()> {
 
 /// This very program, wherever its file is, in another stage.
 pub(crate) fn itself(stage: &str) -> Command {
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(ITSELF);
     command.args([COMMAND, stage]).env_clear();
     command
 }

@@ -30,16 +30,20 @@ mod rules;
 mod usage;
 
 pub use become_agent::become_agent;
-pub use errand::{Allowed, Errand, Resources, Task};
+pub use errand::{Allowed, Errand, OtherName, Resources, Task};
 pub use keeper::keep;
 pub use launcher::launch;
 pub use mounts::Mount;
-pub use processes::{Identity, boot_id, end_children, wait_for_end};
+pub use processes::{Identity, boot_id, end_children, has_children, wait_for_end};
 pub use report::{Report, read_report};
 pub use rules::{SYSTEM_FOLDERS, resolver_files};
 
 /// The hidden command of this program that runs a stage, and the stages' names.
 pub const COMMAND: &str = "agent-cage";
+
+/// By what a process starts its own program once more, whatever lies by now where its file was.
+pub const ITSELF: &str = "/proc/self/exe";
+
 pub const LAUNCH: &str = "launch";
 pub const KEEP: &str = "keep";
 pub const BECOME: &str = "become";

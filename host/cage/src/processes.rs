@@ -89,6 +89,12 @@ pub(crate) fn end_descendants() {
     }
 }
 
+/// Whether this process has a child, which is so at its beginning if its program was started in the place of another.
+pub fn has_children() -> bool {
+    let me = getpid().as_raw_nonzero().get();
+    all_pids().into_iter().filter_map(Stat::read).any(|stat| stat.parent == me)
+}
+
 /// Ends every child of this process that is not spared, and reaps it: orphans that came to us because their launcher was killed.
 pub fn end_children(spared: &BTreeSet<i32>) {
     let me = getpid().as_raw_nonzero().get();

@@ -15,7 +15,7 @@ use rustix::mount::{
 };
 use rustix::process::{chdir, pivot_root};
 
-use crate::errand::{Allowed, Errand};
+use crate::errand::{Allowed, Errand, OtherName};
 use crate::mounts::Mount;
 use crate::report::Report;
 use crate::rules::{DEVICES, SYSTEM_FOLDERS, resolver_files};
@@ -50,8 +50,13 @@ impl Root {
         let Some(allowed) = &errand.allowed else { return Ok(()) };
         let not_given = |error: CageError| Report::NoNamespaces { message: error.told() };
         let root = Self::begin(errand).map_err(not_given)?;
-        root.show_own(errand, allowed).map_err(|error| Report::NoCage { message: error.told() })?;
-        root.finish(errand, allowed).map_err(not_given)
+        let not_shown = |error: CageError| Report::NoCage { message: error.told() };
+        root.show_own(errand, allowed).map_err(not_shown)?;
+        root.enter(&errand.directory).and_then(|()| limit_namespace(errand.resources.processes)).map_err(not_given)?;
+        // A rule may not make the cage weaker for all that is not its own.
+        let is_of_rule = |point: &Path| allowed.read.iter().chain(&allowed.write).any(|rule| point.starts_with(rule));
+        make_read_only(&writable(errand, allowed), &allowed.read)
+            .map_err(|(point, error)| if is_of_rule(&point) { not_shown(error) } else { not_given(error) })
     }
 
     fn begin(errand: &Errand) -> Result<Self, CageError> {
@@ -65,12 +70,6 @@ impl Root {
         root.show_system()?;
         root.show_kernel()?;
         Ok(root)
-    }
-
-    fn finish(&self, errand: &Errand, allowed: &Allowed) -> Result<(), CageError> {
-        self.enter(&errand.directory)?;
-        limit_namespace(errand.resources.processes)?;
-        make_read_only(&writable(errand, allowed), &allowed.read)
     }
 
     /// A path as it lies below the new root.
@@ -104,11 +103,28 @@ impl Root {
 
     /// Parents come before what lies in them, so that nothing is covered.
     fn show_own(&self, errand: &Errand, allowed: &Allowed) -> Result<(), CageError> {
-        self.show_at(&errand.temporary, Path::new("/tmp"))?;
         let mut paths: Vec<_> = errand.own.iter().chain(&allowed.read).chain(&allowed.write).collect();
         paths.sort_unstable();
         paths.dedup();
+        self.show_at(&errand.temporary, Path::new("/tmp"))?;
+        // Before anything is there that an earlier agent wrote: it may have put links where these names would lead.
+        for OtherName { name, of } in &allowed.names {
+            self.name(name, of, &paths)?;
+        }
         paths.into_iter().try_for_each(|path| self.show(path))
+    }
+
+    /// Gives something that is shown another name, unless that lies in something else that is shown and is found there.
+    fn name(&self, name: &Path, of: &Path, shown: &[&PathBuf]) -> Result<(), CageError> {
+        let is_found =
+            shown.iter().any(|path| name.starts_with(path)) || SYSTEM_FOLDERS.iter().any(|path| name.starts_with(path));
+        let place = self.inside(name);
+        if is_found || fs::symlink_metadata(&place).is_ok() {
+            return Ok(());
+        }
+        let made = place.parent().map_or(Ok(()), fs::create_dir_all);
+        made.map_err(failed("a rule's folder cannot be made in the new root"))?;
+        self.link(name, of)
     }
 
     fn show(&self, path: &Path) -> Result<(), CageError> {
@@ -187,8 +203,11 @@ fn writable(errand: &Errand, allowed: &Allowed) -> Vec<PathBuf> {
 }
 
 /// Makes every mount read-only but those where the agent may write. Of all that is shown, what lies nearest above a mount decides.
-fn make_read_only(writable: &[PathBuf], readable: &[PathBuf]) -> Result<(), CageError> {
-    let mounts = Mount::all().map_err(failed("the mounts cannot be listed"))?;
+///
+/// What fails is said with where.
+fn make_read_only(writable: &[PathBuf], readable: &[PathBuf]) -> Result<(), (PathBuf, CageError)> {
+    let mounts =
+        Mount::all().map_err(failed("the mounts cannot be listed")).map_err(|error| (PathBuf::new(), error))?;
     let nearest = |paths: &[PathBuf], mounted: &Path| {
         let above = paths.iter().filter(|path| mounted.starts_with(path));
         above.map(|path| path.components().count()).max().unwrap_or(0)
@@ -197,7 +216,7 @@ fn make_read_only(writable: &[PathBuf], readable: &[PathBuf]) -> Result<(), Cage
         if nearest(writable, &point) <= nearest(readable, &point) {
             let flags = options.split(',').map(flag).fold(MountFlags::BIND | MountFlags::RDONLY, MountFlags::union);
             let named = |error| CageError::new(format!("`{}` cannot be made read-only", point.display()), error);
-            mount_remount(&point, flags, c"").map_err(named)?;
+            mount_remount(&point, flags, c"").map_err(|error| (point.clone(), named(error)))?;
         }
     }
     Ok(())

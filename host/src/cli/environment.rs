@@ -55,7 +55,7 @@ pub(super) fn working_directory() -> Result<PathBuf, EnvironmentError> {
     env::current_dir().map_err(EnvironmentError::WorkingDirectory)
 }
 
-/// The file of this program.
+/// The file of this program, as it was called when it was started. Whoever can write there may have put another in its place.
 pub(super) fn this_program() -> Result<PathBuf, EnvironmentError> {
     env::current_exe().map_err(EnvironmentError::Program)
 }

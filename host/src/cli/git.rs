@@ -4,9 +4,7 @@
 //! files), so the files are hashed and compared with the commit's tree. What cannot be found out counts as a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::io::Write as _;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -28,13 +26,6 @@ pub(super) fn bench_commit(folder: &Dir) -> Option<BenchCommit> {
     let committed = committed_files(folder.path(), &commit.to_string());
     let is_dirty = committed.is_none() || committed != present_files(folder);
     Some(BenchCommit { commit, is_dirty })
-}
-
-/// Where the objects of the repository lie that a folder is in: the folder of this work tree, and the one that all of them share.
-pub(super) fn directories(folder: &Dir) -> Vec<PathBuf> {
-    let named = ["--absolute-git-dir", "--git-common-dir"].map(|what| output(folder.path(), &["rev-parse", what]));
-    let path = |bytes: Vec<u8>| PathBuf::from(OsString::from_vec(bytes.trim_ascii_end().to_vec()));
-    named.into_iter().flatten().map(|bytes| folder.path().join(path(bytes))).collect()
 }
 
 /// The first of the bench's files that differs from its commit, for whoever has to find out why.
@@ -150,8 +141,9 @@ fn git(folder: &Path) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
+
+    use super::*;
 
     /// A bench that is committed, and its folder.
     fn committed() -> (tempfile::TempDir, PathBuf) {

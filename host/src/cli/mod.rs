@@ -22,6 +22,7 @@ mod log;
 mod merge;
 mod printer;
 mod promote;
+mod repository;
 mod rubric;
 mod run;
 mod shell;

@@ -1,6 +1,7 @@
 //! Agents in their cage: hostile ones learn and change nothing, greedy ones are ended, honest ones can work.
 
 mod attacks;
+mod between_cases;
 mod desk;
 mod honest;
 mod leaks;

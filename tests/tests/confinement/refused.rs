@@ -87,6 +87,75 @@ fn a_second_name_that_a_mount_gives_the_bench_is_refused_like_the_bench() {
     }
 }
 
+/// A run with flags is refused, and what is wrong is said.
+#[track_caller]
+fn refuses_to_run<const N: usize>(desk: &Desk, flags: [&str; N], said: &str) {
+    let ended = desk.live(1, flags).run().expect_code(2);
+    has(&ended.stderr, said);
+    nothing_happened(desk, &ended);
+}
+
+#[test]
+fn what_lies_where_the_agent_writes_is_no_rule_of_its_own() {
+    let desk = Desk::new("", &shell(AGENT));
+    fs::create_dir_all(desk.path().join("w/x/inner")).expect("a folder");
+    let nested = "lies in `w`, where the agent may write: it could put anything in its place";
+    refuses_to_run(&desk, ["--sut-write", "w", "--sut-write", "w/x/inner"], nested);
+    refuses_to_run(&desk, ["--sut-write", "w", "--sut-read", "w/x"], nested);
+}
+
+#[test]
+fn an_agent_may_not_write_where_eval_host_itself_lies() {
+    let desk = Desk::new("", &shell(AGENT));
+    fs::create_dir(desk.path().join("bin")).expect("a folder");
+    fs::copy(env!("CARGO_BIN_EXE_eval-host-under-test"), desk.path().join("bin/eval-host")).expect("a copy");
+    let copy = r#"exec bin/eval-host "$@""#;
+    let ended = desk.live(1, ["--sut-write", "bin"]).after(copy).run().expect_code(2);
+    has(&ended.stderr, "bin/eval-host` lies in `bin`, where the agent may write");
+    nothing_happened(&desk, &ended);
+}
+
+#[test]
+fn a_rule_of_a_process_is_refused_because_it_is_another_one_in_the_cage() {
+    let desk = Desk::new("", &shell(AGENT));
+    for rule in ["/proc/self/cwd", "/proc/self/root", "/dev/fd"] {
+        refuses_to_run(&desk, ["--sut-read", rule], &format!("the rule `{rule}` lies in `/proc`"));
+    }
+}
+
+#[test]
+fn what_eval_host_writes_for_others_is_not_written_by_an_agent() {
+    let desk = Desk::new("", &shell(AGENT));
+    fs::create_dir(desk.path().join("w")).expect("a folder");
+    refuses_to_run(&desk, ["--sut-write", "w", "--junit", "w/out.xml"], "the rule `w` would show the JUnit report");
+}
+
+#[test]
+fn the_store_is_protected_where_temporary_files_lie_too() {
+    let desk = Desk::new("", &shell(AGENT));
+    let runs = desk.path().join("tmp/runs");
+    let _ = desk.eval(["run", "--task-class", "fixture", "--out", "tmp"]).run().expect_code(0);
+    let ended = desk.live(1, ["--out", "tmp", "--sut-read", "tmp/runs"]).run().expect_code(2);
+    has(&ended.stderr, "the rule `tmp/runs` would show the store");
+    assert!(runs.exists() && !desk.shared().join("was-here").exists());
+}
+
+#[test]
+fn objects_of_git_are_protected_though_git_says_nothing_and_wherever_they_lie() {
+    let desk = Desk::new("", &shell(AGENT));
+    fs::create_dir_all(desk.path().join("lent/objects")).expect("a folder");
+    fs::write(desk.path().join(".git/objects/info/alternates"), "../../lent/objects\n").expect("a file");
+    fs::create_dir(desk.path().join("bin")).expect("a folder");
+    for (rule, path) in [(".git", ".git"), ("lent", "lent/objects")] {
+        let shown = fs::canonicalize(desk.path()).expect("a folder").join(path);
+        let said = format!("the rule `{rule}` would show the repository, `{}`", shown.display());
+        let without_git = desk.live(1, ["--sut-read", rule]).env("PATH", desk.path().join("bin"));
+        let ended = without_git.run().expect_code(2);
+        has(&ended.stderr, &said);
+        nothing_happened(&desk, &ended);
+    }
+}
+
 #[test]
 fn a_command_that_does_not_exist_is_refused() {
     for (command, named) in [("no-such-agent --fast", "no-such-agent"), ("/usr/bin/no-such-agent", "no-such-agent")] {

@@ -18,7 +18,7 @@ use crate::bench::{Bench, InputRoot};
 use crate::cli::bench::prepare_rubric;
 use crate::cli::evidence::memory_of;
 use crate::cli::failure::Failure;
-use crate::cli::{LOCK_PATIENCE, environment, git};
+use crate::cli::{LOCK_PATIENCE, environment, repository};
 use crate::description::{LiveDescription, RunDescription};
 use crate::live::agent::{
     AgentCommand, AgentFlags, CommandFiles, Confine, Family, LiveSut, Probed, Protected, Reach, ReachArgs, RunMark,
@@ -114,11 +114,13 @@ fn prepare_agent(
     here: &Path,
 ) -> Result<(LiveSut, Confinement), Failure> {
     let (home, scratch) = (environment::home(), environment::scratch());
+    let program = environment::this_program()?;
     let reach_args = ReachArgs {
         confine: if args.live.unconfined { Confine::Never } else { Confine::Always },
         read: &args.live.sut_read,
         write: &args.live.sut_write,
         command: files.paths().map(Path::to_owned).collect(),
+        program: &program,
         home: home.as_deref(),
         here,
         scratch: &scratch,
@@ -134,7 +136,7 @@ fn prepare_agent(
         scratch,
         mark: RunMark::new().map_err(RunCommandError::Mark)?,
         reach,
-        program: environment::this_program()?,
+        program: PathBuf::from(eval_cage::ITSELF),
         family: Arc::new(Family::adopting()),
     };
     let Probed { confinement, weaker_because } = sut.probe()?;
@@ -155,7 +157,8 @@ fn prepare_agent(
 /// What no agent may see.
 fn protected(args: &RunArgs, bench: &Bench) -> Vec<Protected> {
     let named = |what: &'static str, path: Option<PathBuf>| path.map(|path| Protected { what, path });
-    let repository = git::directories(&bench.folder).into_iter().map(|path| Protected { what: "the repository", path });
+    let repository =
+        repository::directories(&bench.folder).into_iter().map(|path| Protected { what: "the repository", path });
     [
         named("the bench root", Some(args.places.bench_root.path().to_owned())),
         named("the bench", Some(bench.folder.path().to_owned())),
@@ -163,6 +166,8 @@ fn protected(args: &RunArgs, bench: &Bench) -> Vec<Protected> {
         named("the store", Some(args.places.out.clone())),
         named("the cassettes", args.live.record.clone()),
         named("the signing key", args.key.path()),
+        named("the JUnit report", args.output.junit.clone()),
+        named("the summary of the step", environment::step_summary()),
         named("the state folder", environment::state_dir()),
         named("the cache of compiled rubrics", environment::cache_dir()),
     ]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use eval_cage::end_children;
+use eval_cage::{end_children, has_children};
 use rustix::process::{Pid, getpid, set_child_subreaper};
 
 /// Which launchers there are, and whether orphans come to us.
@@ -19,10 +19,10 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// From here on, every child of this process is a launcher or what one of them left. Where the kernel knows no adoption,
-    /// launchers are all that there is.
+    /// From here on, every child of this process is a launcher or what one of them left. Where the kernel knows no adoption, or
+    /// this process was given children by whoever became it, which are not ours to end, launchers are all that there is.
     pub(crate) fn adopting() -> Self {
-        Self { adopts: set_child_subreaper(Some(getpid())).is_ok(), ..Self::default() }
+        Self { adopts: !has_children() && set_child_subreaper(Some(getpid())).is_ok(), ..Self::default() }
     }
 
     /// Starts a launcher. Nobody looks for orphans meanwhile.

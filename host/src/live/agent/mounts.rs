@@ -28,19 +28,22 @@ impl Mounts {
     /// All places that are seen at a path without links, and below it. Where something is mounted over something else, both
     /// count.
     pub(super) fn places(&self, path: &Path) -> Vec<Place> {
+        let below = self.0.iter().filter(|mount| mount.point.starts_with(path) && mount.point != path);
+        let below = below.map(|mount| Place { device: mount.device.clone(), path: mount.root.clone() });
+        self.places_of(path).into_iter().chain(below).collect()
+    }
+
+    /// The places of the path itself.
+    pub(super) fn places_of(&self, path: &Path) -> Vec<Place> {
         self.0.iter().filter_map(|mount| Place::of(mount, path)).collect()
     }
 }
 
 impl Place {
-    /// What a path shows of a mount: a part of it, or all if it is mounted below the path.
+    /// Which part of a mount a path is.
     fn of(mount: &Mount, path: &Path) -> Option<Self> {
-        let path = match path.strip_prefix(&mount.point) {
-            Ok(rest) => mount.root.join(rest),
-            Err(_) if mount.point.starts_with(path) => mount.root.clone(),
-            Err(_) => return None,
-        };
-        Some(Self { device: mount.device.clone(), path })
+        let rest = path.strip_prefix(&mount.point).ok()?;
+        Some(Self { device: mount.device.clone(), path: mount.root.join(rest) })
     }
 
     /// Whether this place is the other one or lies in it.

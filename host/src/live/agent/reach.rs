@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use eval_cage::{Allowed, Resources, SYSTEM_FOLDERS};
+use eval_cage::{Allowed, OtherName, Resources, SYSTEM_FOLDERS};
 use eval_model::advice::{Advice, Exit};
 use eval_model::confinement::{Cage, Confinement, Namespace, Network};
 
@@ -18,8 +18,11 @@ use super::mounts::{Mounts, Place};
 use super::workspace::{FOLDER_PREFIX, HomeLink};
 use crate::bench::SutSettings;
 
-/// Where files are the kernel's, and other ones for every process.
-const KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
+/// Where files are the kernel's.
+const KERNEL: [&str; 3] = ["/dev", PROCESSES, "/sys"];
+
+/// Where they are other ones for every process.
+const PROCESSES: &str = "/proc";
 
 /// What an agent reaches, in a form that a launcher understands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +51,8 @@ pub(crate) struct ReachArgs<'a> {
     pub(crate) write: &'a [PathBuf],
     /// The files that its command names, which it may read and execute.
     pub(crate) command: Vec<PathBuf>,
+    /// The file of this program, which no agent may change: it is what holds the next one.
+    pub(crate) program: &'a Path,
     pub(crate) home: Option<&'a Path>,
     /// Where relative paths of the command line are looked for from.
     pub(crate) here: &'a Path,
@@ -73,6 +78,8 @@ pub(crate) enum ReachError {
     NoHome { rule: String },
     #[error("the rule `{rule}` names nothing that is there")]
     NotThere { rule: String },
+    #[error("the rule `{rule}` lies in `/proc`, where every process finds something else")]
+    OfProcess { rule: String },
     #[error("the rule `{rule}` would show {what}, `{}`, to the agent", path.display())]
     Shows { rule: String, what: &'static str, path: PathBuf },
     #[error("`{}` lies in `{rule}`, where the agent may write: it could put anything in its place", path.display())]
@@ -97,6 +104,7 @@ impl Advice for ReachError {
             }
             Self::NoHome { .. } => "set HOME, or write the whole path",
             Self::NotThere { .. } => "make it, or leave the rule out",
+            Self::OfProcess { .. } => "name the folder itself that it leads to",
             Self::Shows { .. } => "name only what the agent needs: a folder beside it, or one further down",
             Self::Nested { .. } => "let it write to a folder of its own, beside what it reads and what it is",
             Self::InCommand { .. } => "an agent must not lie where the answers are: move it",
@@ -132,25 +140,29 @@ impl Reach {
             return Ok(Self { allowed: None, resources, home_links: Vec::new(), read: none.clone(), write: none });
         }
         let mounts = Mounts::of_this_process().map_err(ReachError::Mounts)?;
-        let guard = Guard::new(args.resolved(), args.scratch, &mounts);
+        let guard = Guard::new(args, &mounts);
         let read = args.rules(&settings.read, args.read)?;
         let write = args.rules(&settings.write, args.write)?;
         guard.check_system()?;
         args.command.iter().try_for_each(|file| guard.check_command(file))?;
         read.iter().chain(&write).try_for_each(|rule| guard.check(rule))?;
-        let shown = read.iter().map(|rule| &rule.path).chain(&args.command);
-        check_nesting(shown, &write)?;
+        let shown = read.iter().chain(&write).map(|rule| &rule.path).chain(&args.command);
+        guard.check_nesting(shown, &write)?;
+        guard.check_program(args.program, &write)?;
         let link = |rule: &Rule| Some(HomeLink { name: rule.below_home.clone()?, target: rule.path.clone() });
         let mut home_links: Vec<_> = read.iter().chain(&write).filter_map(link).collect();
-        // Parents first: what lies below them is seen through them.
+        // Parents first: what lies below them is seen through them, and nothing is ever made behind a link.
         home_links.sort_by(|one, other| one.name.cmp(&other.name));
-        // By both names: where there is a root of its own, a link that leads to something shown is not there by itself.
-        let paths =
-            |rules: &[Rule]| rules.iter().flat_map(|rule| [rule.path.clone(), rule.found.clone()]).collect::<Vec<_>>();
+        home_links.dedup_by(|inner, outer| inner.name.starts_with(&outer.name));
+        // Where there is a root of its own, a link that leads to something shown is not there by itself.
+        let is_linked = |rule: &&Rule| rule.found != rule.path;
+        let name = |rule: &Rule| OtherName { name: rule.found.clone(), of: rule.path.clone() };
+        let names = read.iter().chain(&write).filter(is_linked).map(name).collect();
+        let paths = |rules: &[Rule]| rules.iter().map(|rule| rule.path.clone()).collect::<Vec<_>>();
         let command = args.command.iter().filter(|file| !KERNEL.iter().any(|folder| file.starts_with(folder)));
         let shown = paths(&read).into_iter().chain(command.cloned()).collect();
         let allowed =
-            Allowed { namespaces: true, network: settings.network.clone(), read: shown, write: paths(&write) };
+            Allowed { namespaces: true, network: settings.network.clone(), read: shown, write: paths(&write), names };
         let names = |rules: Vec<Rule>| rules.into_iter().map(|rule| rule.name).collect();
         Ok(Self { allowed: Some(allowed), resources, home_links, read: names(read), write: names(write) })
     }
@@ -201,12 +213,13 @@ impl ReachArgs<'_> {
     }
 
     fn rule(&self, name: String, given: String, path: &Path) -> Result<Rule, ReachError> {
-        match fs::canonicalize(path) {
-            Ok(leads_to) => {
-                Ok(Rule { name, given, found: path.to_owned(), path: leads_to, below_home: self.below_home(path) })
-            }
-            Err(_) => Err(ReachError::NotThere { rule: given }),
+        let Ok(leads_to) = fs::canonicalize(path) else { return Err(ReachError::NotThere { rule: given }) };
+        let path = plain(path);
+        if [&path, &leads_to].into_iter().any(|path| path.starts_with(PROCESSES)) {
+            return Err(ReachError::OfProcess { rule: given });
         }
+        let below_home = self.below_home(&path);
+        Ok(Rule { name, given, found: path, path: leads_to, below_home })
     }
 
     fn below_home(&self, path: &Path) -> Option<PathBuf> {
@@ -216,8 +229,7 @@ impl ReachArgs<'_> {
     }
 
     fn resolved(&self) -> Vec<Protected> {
-        let scratch = Protected { what: "the workspaces of other cases", path: self.scratch.to_owned() };
-        let all = self.protected.iter().cloned().chain([scratch]);
+        let all = self.protected.iter().cloned();
         all.map(|protected| Protected { path: resolved(&self.here.join(&protected.path)), ..protected }).collect()
     }
 }
@@ -233,16 +245,6 @@ fn plain(path: &Path) -> PathBuf {
         }
     }
     plain
-}
-
-/// What an agent may write it can put links into, which the next case's cage would follow.
-fn check_nesting<'a>(shown: impl Iterator<Item = &'a PathBuf>, write: &[Rule]) -> Result<(), ReachError> {
-    for path in shown {
-        if let Some(rule) = write.iter().find(|rule| path.starts_with(&rule.path) && *path != rule.path) {
-            return Err(ReachError::Nested { path: path.clone(), rule: rule.given.clone() });
-        }
-    }
-    Ok(())
 }
 
 /// Where a path leads, also one of which only the beginning is there yet.
@@ -275,14 +277,38 @@ struct Guarded {
 }
 
 impl<'a> Guard<'a> {
-    fn new(protected: Vec<Protected>, scratch: &Path, mounts: &'a Mounts) -> Self {
-        let scratch = resolved(scratch);
-        let guarded = |protected: Protected| Guarded {
+    fn new(args: &ReachArgs<'_>, mounts: &'a Mounts) -> Self {
+        let guarded = |protected: Protected, is_scratch| Guarded {
             places: mounts.places(&protected.path),
-            is_scratch: protected.path == scratch,
+            is_scratch,
             protected,
         };
-        Self { mounts, guarded: protected.into_iter().map(guarded).collect() }
+        let scratch = Protected { what: "the workspaces of other cases", path: resolved(args.scratch) };
+        let all = args.resolved().into_iter().map(|protected| guarded(protected, false));
+        Self { mounts, guarded: all.chain([guarded(scratch, true)]).collect() }
+    }
+
+    /// What an agent may write it can put links into, which the next case's cage would follow.
+    fn check_nesting<'b>(&self, shown: impl Iterator<Item = &'b PathBuf>, write: &[Rule]) -> Result<(), ReachError> {
+        for path in shown {
+            if let Some(rule) = write.iter().find(|rule| *path != rule.path && self.lies_in(path, rule)) {
+                return Err(ReachError::Nested { path: path.clone(), rule: rule.given.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The operator's next command would be whatever an agent put in its place.
+    fn check_program(&self, program: &Path, write: &[Rule]) -> Result<(), ReachError> {
+        match write.iter().find(|rule| self.lies_in(&resolved(program), rule)) {
+            Some(rule) => Err(ReachError::Nested { path: program.to_owned(), rule: rule.given.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn lies_in(&self, path: &Path, rule: &Rule) -> bool {
+        let shown = self.mounts.places(&rule.path);
+        self.mounts.places_of(path).iter().any(|place| shown.iter().any(|shown| place.lies_in(shown)))
     }
 
     /// A rule must neither contain what is protected nor lie in it.
@@ -379,6 +405,7 @@ mod tests {
                     read: &flags,
                     write: &[],
                     command: Vec::new(),
+                    program: Path::new("/usr/bin/eval-host"),
                     home: Some(&self.path("home")),
                     here: &self.path("repo"),
                     scratch: &self.path("tmp"),
@@ -400,13 +427,13 @@ mod tests {
         let reach = machine.reach(&["~/.config/agent"], &["../home/.config"]).expect("it shows nothing");
         let allowed = reach.allowed.clone().expect("confined");
         assert_eq!(
-            allowed.read.iter().step_by(2).collect::<Vec<_>>(),
+            allowed.read.iter().collect::<Vec<_>>(),
             [&machine.path("home/.config/agent"), &machine.path("home/.config")]
         );
         let Confinement::Caged(cage) = reach.confinement(7) else { panic!("confined") };
         assert_eq!(cage.read.iter().collect::<Vec<_>>(), ["~/.config", "~/.config/agent"]);
         let links: Vec<_> = reach.home_links.iter().map(|link| link.name.clone()).collect();
-        assert_eq!(links, [Path::new(".config"), Path::new(".config/agent")]);
+        assert_eq!(links, [Path::new(".config")], "what lies below it is seen through it");
     }
 
     #[test]
@@ -430,6 +457,11 @@ mod tests {
             &[],
             &["../tmp"],
             "the rule `../tmp` would show the workspaces of other cases, `/tmp`, to the agent",
+        );
+        machine.refuses(
+            &[],
+            &["/proc/self/cwd"],
+            "the rule `/proc/self/cwd` lies in `/proc`, where every process finds something else",
         );
         std::os::unix::fs::symlink(machine.path("repo"), machine.path("home/link")).expect("a link");
         machine.refuses(&["~/link"], &[], "the rule `~/link` would show the bench, `/repo/bench`, to the agent");
@@ -455,7 +487,18 @@ mod tests {
     fn what_lies_in_the_systems_folders_cannot_be_protected() {
         let in_system = Protected { what: "the bench", path: PathBuf::from("/usr/src/bench") };
         let mounts = Mounts::of_this_process().expect("the kernel's list");
-        let guard = Guard::new(vec![in_system], Path::new("/tmp"), &mounts);
+        let args = ReachArgs {
+            confine: Confine::Always,
+            read: &[],
+            write: &[],
+            command: Vec::new(),
+            program: Path::new("/usr/bin/eval-host"),
+            home: None,
+            here: Path::new("/"),
+            scratch: Path::new("/tmp"),
+            protected: &[in_system],
+        };
+        let guard = Guard::new(&args, &mounts);
         let said = guard.check_system().expect_err("every agent reads it").to_string();
         assert_eq!(said, "the bench, `/usr/src/bench`, lies in `/usr`, which every agent may read");
     }

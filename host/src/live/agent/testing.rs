@@ -25,6 +25,7 @@ pub(crate) fn unconfined() -> Reach {
         read: &[],
         write: &[],
         command: Vec::new(),
+        program: Path::new("/usr/bin/eval-host"),
         home: None,
         here: Path::new("/"),
         scratch: Path::new("/tmp"),
