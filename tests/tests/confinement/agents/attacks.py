@@ -6,6 +6,7 @@ stop. Controls are what must work, or an attack would prove nothing.
 """
 
 import ctypes
+import errno
 import glob
 import json
 import mmap
@@ -205,12 +206,25 @@ OPENAT, GETEVENTS, SQES_AT, AT_FDCWD = 18, 1, 0x10000000, -100
 
 def ring_open(path, flags):
     """Opens a file by a ring: the kernel works for the caller without a system call that a filter would see."""
-    parameters = ctypes.create_string_buffer(120)
-    ring = call(LIBC.syscall, IO_URING_SETUP, 4, parameters)
+    ring, parameters = new_ring()
     try:
-        return submit_open(ring, parameters.raw, path, flags)
+        return submit_open(ring, parameters, path, flags)
     finally:
         os.close(ring)
+
+
+def new_ring():
+    """A ring. The kernel gives the room of closed rings back late, and all agents of a user share it: an attack that fails for
+    want of room would prove nothing."""
+    until = time.monotonic() + 60
+    while True:
+        parameters = ctypes.create_string_buffer(120)
+        try:
+            return call(LIBC.syscall, IO_URING_SETUP, 4, parameters), parameters.raw
+        except OSError as error:
+            if error.errno != errno.ENOMEM or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 def submit_open(ring, parameters, path, flags):
