@@ -8,14 +8,15 @@
 //! # What is accepted
 //!
 //! Sections as `git diff` writes them, with or without the `diff --git` line: changed, new, deleted and renamed files, with
-//! paths below `a/` and `b/`. `\ No newline at end of file` is exact in both directions. Two liberties that cannot change
+//! paths below `a/` and `b/`, or without prefixes (`git diff --no-prefix`), and with the mail around them that
+//! `git format-patch` writes. `\ No newline at end of file` is exact in both directions. Two liberties that cannot change
 //! the result: an empty line inside a hunk is an empty line of context (editors strip the blank), and the last line of the
 //! diff may lack its newline. Modes are read and not kept, because a [`Tree`] has none; a file whose mode alone changes
 //! still counts as changed. A rubric that wants no renames or modes sees them in the [`Change`]s.
 //!
 //! # What is refused
 //!
-//! Text around the sections, binary patches, copies, a path that two sections are about (also one that deletes and one that
+//! Other text around the sections, binary patches, copies, a path that two sections are about (also one that deletes and one that
 //! creates it), a path that is absolute, leaves the tree or is git's own, a new file where one exists already, a deletion
 //! that leaves something over, and a file below a path that is a file.
 //!
@@ -23,14 +24,13 @@
 
 mod apply;
 mod change;
-mod mutants;
+mod doubled;
 mod parse;
 mod path;
 mod tree;
 
 pub use apply::{Applied, apply};
 pub use change::{Change, Operation};
-pub use mutants::without_each_hunk;
 pub use parse::{DiffError, Problem};
 pub use path::PathError;
 pub use tree::Tree;

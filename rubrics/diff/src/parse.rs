@@ -1,7 +1,7 @@
 //! Text of a unified diff → changes whose hunks have as many lines as they say. Knows nothing of the files they are for.
 
 use crate::change::{Change, Hunk, HunkLine, Kind, Operation};
-use crate::path::{self, PathError};
+use crate::path::{self, PathError, Sides};
 use thiserror::Error;
 
 /// What is wrong with a diff, and on which of its lines (counted from 1).
@@ -63,6 +63,10 @@ pub(crate) fn parse(diff: &str) -> Result<Vec<Change>, DiffError> {
     while let Some(line) = lines.peek() {
         if line.is_empty() {
             lines.next();
+        } else if begins_mail(line) {
+            lines.skip_mail();
+        } else if lines.is_signature() {
+            lines.skip_signature();
         } else {
             changes.push(section(&mut lines)?);
         }
@@ -70,10 +74,18 @@ pub(crate) fn parse(diff: &str) -> Result<Vec<Change>, DiffError> {
     Ok(changes)
 }
 
+/// Whether a line is the first of a mail as `git format-patch` writes it: a commit and a date that is always the same.
+fn begins_mail(line: &str) -> bool {
+    let commit = line.strip_prefix("From ").and_then(|rest| rest.strip_suffix(" Mon Sep 17 00:00:00 2001"));
+    commit.is_some_and(|commit| commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// The lines of the diff with the number of the one that comes next.
 struct Lines<'a> {
     rest: Vec<&'a str>,
     next: usize,
+    /// Whether a mail is around the sections, which ends with a signature.
+    mailed: bool,
 }
 
 impl<'a> Lines<'a> {
@@ -82,7 +94,26 @@ impl<'a> Lines<'a> {
         if rest.last() == Some(&"") {
             rest.pop();
         }
-        Self { rest, next: 0 }
+        Self { rest, next: 0, mailed: false }
+    }
+
+    /// Passes over the head of a mail, up to its first section.
+    fn skip_mail(&mut self) {
+        self.mailed = true;
+        while self.peek().is_some_and(|line| !line.starts_with("diff --git ")) {
+            self.next += 1;
+        }
+    }
+
+    /// Whether the signature of a mail comes next: `-- ` and the version of git. Editors strip the blank.
+    fn is_signature(&self) -> bool {
+        self.mailed && self.peek().is_some_and(|line| line.trim_end() == "--")
+    }
+
+    fn skip_signature(&mut self) {
+        self.next += 1;
+        let is_version = |line: &str| line.starts_with(|c: char| c.is_ascii_digit());
+        self.next += usize::from(self.peek().is_some_and(is_version));
     }
 
     fn peek(&self) -> Option<&'a str> {
@@ -117,6 +148,8 @@ impl<'a> Lines<'a> {
 #[derive(Default)]
 struct Headers {
     git_path: Option<Result<String, PathError>>,
+    /// Whether paths are written without `a/` and `b/`.
+    plain: bool,
     rename_from: Option<String>,
     rename_to: Option<String>,
     created: bool,
@@ -125,13 +158,10 @@ struct Headers {
     new_mode: bool,
 }
 
-/// The two file names of a section; `None` inside is `/dev/null`.
-type Sides = (Option<String>, Option<String>);
-
 fn section(lines: &mut Lines<'_>) -> Result<Change, DiffError> {
     let line = lines.number();
     let headers = headers(lines)?;
-    let sides = sides(lines)?;
+    let sides = sides(lines, headers.plain)?;
     let hunks = if sides.is_some() { hunks(lines)? } else { Vec::new() };
     let operation = operation(&headers, sides).map_err(|problem| DiffError { line, problem })?;
     Ok(Change { line, operation, sets_mode: headers.new_mode, hunks })
@@ -141,6 +171,7 @@ fn headers(lines: &mut Lines<'_>) -> Result<Headers, DiffError> {
     let mut headers = Headers::default();
     if let Some(paths) = lines.take("diff --git ") {
         headers.git_path = Some(path::from_git_line(paths));
+        headers.plain = path::is_plain(paths);
         while header(lines, &mut headers)? {}
     } else if !lines.peek().is_some_and(|line| line.starts_with("--- ")) {
         lines.next();
@@ -178,12 +209,11 @@ fn flag<'h>(lines: &mut Lines<'_>, headers: &'h mut Headers) -> Option<&'h mut b
     flags.into_iter().find_map(|(prefix, flag)| lines.take(prefix).map(|_| flag))
 }
 
-fn sides(lines: &mut Lines<'_>) -> Result<Option<Sides>, DiffError> {
+fn sides(lines: &mut Lines<'_>, plain: bool) -> Result<Option<Sides>, DiffError> {
     let Some(old) = lines.take("--- ") else { return Ok(None) };
-    let old = path::from_file_line(old, "a/").map_err(|why| lines.error(Problem::Path(why)))?;
     let new = lines.take("+++ ").ok_or_else(|| lines.error(Problem::NoNewSide))?;
-    let new = path::from_file_line(new, "b/").map_err(|why| lines.error(Problem::Path(why)))?;
-    Ok(Some((old, new)))
+    let sides = path::from_file_lines(old, new, plain).map_err(|why| lines.error(Problem::Path(why)))?;
+    Ok(Some(sides))
 }
 
 fn operation(headers: &Headers, sides: Option<Sides>) -> Result<Operation, Problem> {
@@ -290,7 +320,7 @@ fn hunk_lines(lines: &mut Lines<'_>, old_count: usize, new_count: usize) -> Resu
     }
     // Further lines of a hunk that is complete are what a wrong count looks like.
     let surplus = lines.peek().is_some_and(|line| line.starts_with([' ', '+', '-', '\\']) && !line.starts_with("--- "));
-    if surplus {
+    if surplus && !lines.is_signature() {
         return Err(DiffError { line: lines.number(), problem: Problem::HunkCount });
     }
     Ok(body)

@@ -18,16 +18,30 @@ pub enum PathError {
     Encoding,
 }
 
-/// The path behind `--- ` or `+++ `: may be quoted, may be followed by a tab and a date. `None` is `/dev/null`.
-pub(crate) fn from_file_line(text: &str, prefix: &'static str) -> Result<Option<String>, PathError> {
+/// The name behind `--- ` or `+++ `: may be quoted, may be followed by a tab and a date. `None` is `/dev/null`.
+fn from_file_line(text: &str) -> Result<Option<String>, PathError> {
     let name = if text.starts_with('"') { unquote(text)? } else { before_tab(text).to_owned() };
-    if name == "/dev/null" {
-        return Ok(None);
-    }
-    let relative = name.strip_prefix(prefix).ok_or(PathError::Prefix(prefix))?;
-    check(relative)?;
-    Ok(Some(relative.to_owned()))
+    Ok((name != "/dev/null").then_some(name))
 }
+
+/// The paths behind `--- ` and `+++ `. They have prefixes, unless the git line says otherwise or not both sides have one:
+/// that is how `git diff --no-prefix` writes them, with the same path on both sides.
+pub(crate) fn from_file_lines(old: &str, new: &str, plain: bool) -> Result<Sides, PathError> {
+    let (old, new) = (from_file_line(old)?, from_file_line(new)?);
+    let has = |name: &Option<String>, prefix: &str| name.as_ref().is_none_or(|name| name.starts_with(prefix));
+    let prefixed = !plain && has(&old, "a/") && has(&new, "b/");
+    let relative = |name: Option<String>| match name {
+        Some(name) => {
+            let path = if prefixed { name[2..].to_owned() } else { name };
+            check(&path).map(|()| Some(path))
+        }
+        None => Ok(None),
+    };
+    Ok((relative(old)?, relative(new)?))
+}
+
+/// The two paths of a section; `None` inside is `/dev/null`.
+pub(crate) type Sides = (Option<String>, Option<String>);
 
 /// The path behind `rename from ` or `rename to `: without prefix.
 pub(crate) fn from_rename_line(text: &str) -> Result<String, PathError> {
@@ -40,6 +54,10 @@ pub(crate) fn from_rename_line(text: &str) -> Result<String, PathError> {
 /// must be the same path: that makes the line unambiguous although it separates them by a blank.
 pub(crate) fn from_git_line(text: &str) -> Result<String, PathError> {
     let (old, new) = split_git_line(text)?;
+    if old == new {
+        check(&new)?;
+        return Ok(new);
+    }
     let old = old.strip_prefix("a/").ok_or(PathError::Prefix("a/"))?;
     let new = new.strip_prefix("b/").ok_or(PathError::Prefix("b/"))?;
     if old != new {
@@ -47,6 +65,11 @@ pub(crate) fn from_git_line(text: &str) -> Result<String, PathError> {
     }
     check(new)?;
     Ok(new.to_owned())
+}
+
+/// Whether the line behind `diff --git` has no prefixes: then both of its sides are the same.
+pub(crate) fn is_plain(text: &str) -> bool {
+    split_git_line(text).is_ok_and(|(old, new)| old == new)
 }
 
 fn split_git_line(text: &str) -> Result<(String, String), PathError> {
@@ -119,7 +142,7 @@ mod tests {
     use super::*;
 
     fn new_side(text: &str) -> Result<Option<String>, PathError> {
-        from_file_line(text, "b/")
+        from_file_lines("/dev/null", text, false).map(|(_, new)| new)
     }
 
     #[test]
@@ -135,12 +158,24 @@ mod tests {
         for part in ["b/../x", "b/x/../../y", "b/./x", "b//x", "b/x/", "b/", "b/.git/hooks/x"] {
             assert_eq!(new_side(part), Err(PathError::Part), "{part}");
         }
-        for prefix in ["/etc/passwd", "x", "a/x", "b", ""] {
-            assert_eq!(new_side(prefix), Err(PathError::Prefix("b/")), "{prefix}");
+        for outside in ["/etc/passwd", "../x", ".git/config", ""] {
+            assert_eq!(new_side(outside), Err(PathError::Part), "{outside}");
         }
         for character in ["b/x\\..\\y", "b/x\r", "b/\u{7f}"] {
             assert_eq!(new_side(character), Err(PathError::Character), "{character}");
         }
+    }
+
+    #[test]
+    fn paths_without_prefixes_are_the_same_on_both_sides() {
+        let both = |old, new, plain| from_file_lines(old, new, plain).unwrap();
+        let path = |text: &str| Some(text.to_owned());
+        assert_eq!(both("x.txt", "x.txt", false), (path("x.txt"), path("x.txt")));
+        assert_eq!(both("a/x", "b/x", false), (path("x"), path("x")));
+        assert_eq!(both("a/x", "a/x", false), (path("a/x"), path("a/x")), "a folder that is called like a prefix");
+        assert_eq!(both("/dev/null", "b/x", true), (None, path("b/x")));
+        assert!(is_plain("b/x b/x"));
+        assert!(!is_plain("a/x b/x"));
     }
 
     #[test]

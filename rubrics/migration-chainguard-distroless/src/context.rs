@@ -6,6 +6,7 @@ use eval_diff::Tree;
 /// Paths of the build context, relative to its root and sorted.
 #[derive(Clone, Debug)]
 pub(crate) struct Context<'a> {
+    tree: &'a Tree,
     paths: Vec<&'a str>,
 }
 
@@ -16,7 +17,12 @@ impl<'a> Context<'a> {
         let rules = tree.text(&own).or_else(|| tree.text(".dockerignore")).unwrap_or_default();
         let rules: Vec<Rule<'_>> = rules.lines().filter_map(rule).collect();
         let paths = tree.paths().filter(|path| !is_ignored(&rules, path)).collect();
-        Self { paths }
+        Self { tree, paths }
+    }
+
+    /// The text of a file that the build can see.
+    pub(crate) fn text(&self, path: &str) -> Option<&'a str> {
+        self.tree.text(path)
     }
 
     /// How many files there are.

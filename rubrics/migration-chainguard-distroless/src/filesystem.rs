@@ -58,6 +58,19 @@ pub(crate) struct Making {
     pub(crate) libc: Option<Libc>,
     /// The path that it made.
     pub(crate) path: String,
+    /// The program that a virtual environment links to, if it is one and that is known.
+    pub(crate) interpreter: Option<String>,
+    /// How gems were installed, if they were.
+    pub(crate) gems: Option<Gems>,
+}
+
+/// How a command installed gems.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gems {
+    /// Whether what it made has a folder for each version of Ruby, rather than the gems themselves.
+    pub(crate) scoped: bool,
+    /// The groups of the Gemfile that it left out.
+    pub(crate) without: Vec<String>,
 }
 
 impl Making {
@@ -84,11 +97,13 @@ pub(crate) struct Node {
     pub(crate) world_writable: bool,
     /// The commands that made it or wrote into it.
     pub(crate) made_by: Vec<Rc<Making>>,
+    /// Which part it is of what the commands made, relative to the path they made: empty for all of it.
+    pub(crate) part: String,
 }
 
 impl Node {
     pub(crate) fn new(kind: Kind, origin: Origin, owner: Option<u32>) -> Self {
-        Self { kind, origin, owner, world_writable: false, made_by: Vec::new() }
+        Self { kind, origin, owner, world_writable: false, made_by: Vec::new(), part: String::new() }
     }
 }
 
@@ -201,6 +216,12 @@ impl Filesystem {
         None
     }
 
+    /// The commands that made what is at `path`, and which part of what they made it is.
+    pub(crate) fn made_at(&self, path: &str) -> Option<(&[Rc<Making>], String)> {
+        let (found, node) = self.find(path)?;
+        Some((&node.made_by, part_of(node, relative_to(path, found)?)))
+    }
+
     /// The node at `path` or, if there is none, that of the nearest folder above it.
     pub(crate) fn nearest(&self, path: &str) -> Option<&Node> {
         let mut place = if path.len() > MAX_PATH { "/" } else { path };
@@ -301,10 +322,11 @@ impl Filesystem {
             self.copy_folder(other, source, &destination.path, ownership);
             return true;
         }
-        let Some((_, node)) = other.find(source) else { return false };
-        let exact = other.get(source).is_some();
-        let kind = if exact { node.kind } else { Kind::Open };
-        let node = Node { kind, owner: ownership.owner, world_writable: ownership.world_writable, ..node.clone() };
+        let Some((found, node)) = other.find(source) else { return false };
+        let kind = if found == source { node.kind } else { Kind::Open };
+        let part = part_of(node, relative_to(source, found).unwrap_or_default());
+        let node =
+            Node { kind, part, owner: ownership.owner, world_writable: ownership.world_writable, ..node.clone() };
         self.copy_node(source, node, destination);
         true
     }
@@ -358,14 +380,20 @@ impl Filesystem {
         let fixed: Vec<&str> = source.split('/').take_while(|part| !glob::is_pattern(part)).collect();
         let folder = absolute("/", &fixed.join("/"));
         match other.find(&folder) {
-            Some((_, node)) if node.kind.is_open() => {
-                let node = Node { kind: Kind::Open, owner: ownership.owner, ..node.clone() };
+            Some((found, node)) if node.kind.is_open() => {
+                let part = part_of(node, relative_to(source, found).unwrap_or_default());
+                let node = Node { kind: Kind::Open, part, owner: ownership.owner, ..node.clone() };
                 self.insert(&destination.path, node);
                 true
             }
             _ => false,
         }
     }
+}
+
+/// A part of a part: what is `below` a node, as a part of what the node is part of.
+fn part_of(node: &Node, below: &str) -> String {
+    join(&format!("/{}", node.part), below).trim_start_matches('/').to_owned()
 }
 
 fn wider(old: Kind, new: Kind) -> Kind {

@@ -7,6 +7,7 @@
 //! `bench/migration-chainguard-distroless/README.md` is the reference of both formats and of the failure modes.
 
 mod answer;
+mod bundler;
 mod context;
 mod dockerfile;
 mod expectation;
@@ -36,7 +37,9 @@ pub struct MigrationChainguardDistroless;
 impl Rubric for MigrationChainguardDistroless {
     fn judge(case: &BenchCase, answer: &Answer, files: &CaseFiles) -> Result<Verdict, RubricError> {
         let expectation = read_expectation(case, files)?;
-        match answer.parse()? {
+        let output = answer.parse()?;
+        check_reference(&expectation, files)?;
+        match output {
             Output::Decline { reason, explanation } => {
                 Ok(score::of_answer(decline(&expectation, reason, &explanation).as_ref()))
             }
@@ -75,6 +78,19 @@ const MAX_DIFF: usize = 256 * 1024;
 const MAX_CHANGES: usize = 100;
 
 fn patch(expectation: &Expectation, diff: &str, files: &CaseFiles) -> Result<Verdict, RubricError> {
+    Ok(match findings(expectation, diff, files)? {
+        Judged::Whole(finding) => score::of_answer(Some(&finding)),
+        Judged::Parts(findings) => score::of_patch(&findings),
+    })
+}
+
+/// What is wrong with a patch: all of it, or parts.
+enum Judged {
+    Whole(Finding),
+    Parts(Vec<Finding>),
+}
+
+fn findings(expectation: &Expectation, diff: &str, files: &CaseFiles) -> Result<Judged, RubricError> {
     if diff.len() > MAX_DIFF {
         return Ok(whole(Mode::DiffDoesNotApply, "the diff is longer than any migration needs"));
     }
@@ -90,14 +106,40 @@ fn patch(expectation: &Expectation, diff: &str, files: &CaseFiles) -> Result<Ver
         return Ok(whole(Mode::UnrelatedChange, "the patch touches more files than any migration needs"));
     }
     match &expectation.last {
-        Some(last) => judge_patch(expectation, last, &input, &applied),
+        Some(last) => judge_patch(expectation, last, &input, &applied).map(Judged::Parts),
         None => Ok(whole(Mode::PatchWhereDeclineWasRight, "the service must not be migrated as asked")),
     }
 }
 
-/// The verdict on an answer that is wrong as a whole.
-fn whole(mode: Mode, note: &str) -> Verdict {
-    score::of_answer(Some(&Finding::new(mode, note)))
+/// The case's own answer must pass. Where it does not, the case or this rubric misreads something, and every verdict on an
+/// agent's answer would be as wrong.
+fn check_reference(expectation: &Expectation, files: &CaseFiles) -> Result<(), RubricError> {
+    let (path, found) = if expectation.accepts(Accepted::Patch) {
+        let path = "expected/solution.diff";
+        let found = match findings(expectation, &files.read_text(path)?, files)? {
+            Judged::Whole(finding) => Some(finding),
+            Judged::Parts(findings) => findings.into_iter().next(),
+        };
+        (path, found)
+    } else {
+        let path = "expected/solution.json";
+        let answer: Output =
+            serde_json::from_str(&files.read_text(path)?).map_err(|error| malformed(&format!("`{path}`: {error}")))?;
+        let found = match answer {
+            Output::Decline { reason, explanation } => decline(expectation, reason, &explanation),
+            Output::Patch { .. } => Some(Finding::new(Mode::PatchWhereDeclineWasRight, "the answer is a patch")),
+        };
+        (path, found)
+    };
+    found.map_or(Ok(()), |finding| {
+        let (mode, note) = (finding.mode.name(), &finding.note);
+        Err(malformed(&format!("`{path}` is not a right answer by `expected/verdict.toml`: {mode}: {note}")))
+    })
+}
+
+/// An answer that is wrong as a whole.
+fn whole(mode: Mode, note: &str) -> Judged {
+    Judged::Whole(Finding::new(mode, note))
 }
 
 fn judge_patch(
@@ -105,12 +147,11 @@ fn judge_patch(
     last: &Last,
     input: &Tree,
     applied: &Applied,
-) -> Result<Verdict, RubricError> {
+) -> Result<Vec<Finding>, RubricError> {
     let text = input.text("images.toml").ok_or_else(|| malformed("`input/images.toml` is missing or not UTF-8"))?;
     let facts = Facts::parse(text).map_err(|error| malformed(&format!("`input/images.toml`: {error}")))?;
     let case = judge::Case { expectation, last, facts: &facts, input };
-    let findings = judge::judge(&case, applied).map_err(|error| malformed(&error.to_string()))?;
-    Ok(score::of_patch(&findings))
+    judge::judge(&case, applied).map_err(|error| malformed(&error.to_string()))
 }
 
 fn malformed(why: &str) -> RubricError {

@@ -32,11 +32,11 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    fn sure(path: String, kind: Kind) -> Self {
+    pub(crate) fn sure(path: String, kind: Kind) -> Self {
         Self { path, kind, is_sure: true }
     }
 
-    fn perhaps(path: String, kind: Kind) -> Self {
+    pub(crate) fn perhaps(path: String, kind: Kind) -> Self {
         Self { path, kind, is_sure: false }
     }
 }
@@ -54,6 +54,9 @@ fn by_tool(words: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
         ["venv" | "virtualenv", ..] => open_folders([place.path(last_operand(words).unwrap_or(".venv"))]),
         ["uv", rest @ ..] => uv(rest, command, place),
         ["pip" | "pip3", "install", ..] => pip(command, place),
+        // Its settings are in files, which are not looked at here.
+        ["bundle" | "bundler" | "gem"]
+        | ["bundle" | "bundler" | "gem", "install" | "config" | "check" | "clean", ..] => Vec::new(),
         ["npm" | "pnpm" | "yarn", rest @ ..] => node_packages(rest, command, place),
         ["go", rest @ ..] => go(rest, command, place),
         ["cargo", rest @ ..] => cargo(rest, command, place),
@@ -87,6 +90,22 @@ fn by_file_tool(words: &[&str], command: &Command, place: &Place<'_>) -> Vec<Mad
         [name, ..] if makes_nothing(name) => Vec::new(),
         [] => Vec::new(),
         _ => unknown(command, place),
+    }
+}
+
+/// The file that a command cannot do without, as far as it surely is that one.
+pub(crate) fn needed_file(command: &Command) -> Option<&str> {
+    let is_elsewhere =
+        ["--prefix", "--dir", "--cwd", "-C", "--working-dir", "-d"].iter().any(|name| command.option(name).is_some());
+    match command.plain_words().as_slice() {
+        ["pip" | "pip3", "install", ..] | ["uv", "pip", "install", ..] => {
+            let file = command.option("-r").or_else(|| command.option("--requirement"));
+            file.filter(|file| !file.contains(['$', ':']) && *file != "-")
+        }
+        _ if is_elsewhere => None,
+        ["npm", "ci", ..] => Some("package.json"),
+        ["composer", "install", ..] => Some("composer.json"),
+        _ => None,
     }
 }
 
@@ -294,7 +313,7 @@ pub(crate) fn linkage(command: &Command, place: &Place<'_>) -> Linkage {
 
 /// Whether what a command makes may hold machine code for the image it runs in.
 pub(crate) fn is_native(command: &Command) -> bool {
-    const NAMES: [&str; 10] = ["go", "cargo", "gcc", "g++", "cc", "npm", "pnpm", "yarn", "pip", "uv"];
+    const NAMES: [&str; 12] = ["bundle", "gem", "go", "cargo", "gcc", "g++", "cc", "npm", "pnpm", "yarn", "pip", "uv"];
     command.plain_words().first().is_some_and(|name| NAMES.contains(name))
 }
 

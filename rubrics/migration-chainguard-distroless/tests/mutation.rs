@@ -1,4 +1,4 @@
-//! Right answers with one thing made wrong. Not one of them may pass.
+//! Right answers with one thing made wrong that the attack on the bench does not know. Not one of them may pass.
 //!
 //! The kinds are defined so that every mutant is a worse answer: where a change could give an equivalent one, it is left out.
 //! A `USER` line counts only if it is `USER root` in front of a step that needs it, because a line that names the user that
@@ -8,7 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "a case that cannot be read must end the test")]
 #![expect(clippy::print_stdout, reason = "the share of mutants that pass is the result")]
 
-use eval_diff::{Tree, apply, without_each_hunk};
+use eval_diff::{Tree, apply};
 use eval_rubric::golden::{self, GoldenCase, Outcome};
 use migration_chainguard_distroless::MigrationChainguardDistroless;
 use serde::Deserialize;
@@ -21,7 +21,6 @@ struct Solved {
     golden: GoldenCase,
     before: Tree,
     after: Tree,
-    diff: String,
     writable: Vec<String>,
 }
 
@@ -48,7 +47,7 @@ fn solve(golden: GoldenCase) -> Option<Solved> {
     let before: Tree = golden.files.read_tree("input").unwrap().into_iter().collect();
     let after = apply(&before, &diff).unwrap().tree;
     let verdict: Verdict = toml::from_str(&golden.files.read_text("expected/verdict.toml").unwrap()).unwrap();
-    Some(Solved { golden, before, after, diff, writable: verdict.last.writable })
+    Some(Solved { golden, before, after, writable: verdict.last.writable })
 }
 
 impl Solved {
@@ -64,15 +63,11 @@ impl Solved {
         }
     }
 
-    /// The right answer with one file as it is given here.
-    fn with(&self, path: &str, text: &str) -> String {
-        let mut after = self.after.clone();
-        after.insert(path, text);
-        difference(&self.before, &after)
-    }
-
+    /// The right answer with another Dockerfile.
     fn with_dockerfile(&self, text: &str) -> String {
-        self.with("Dockerfile", text)
+        let mut after = self.after.clone();
+        after.insert("Dockerfile", text);
+        difference(&self.before, &after)
     }
 }
 
@@ -96,10 +91,7 @@ fn replacement(path: &str, old: Option<&str>, new: &str) -> String {
 /// One way to make an answer wrong: the diffs of all its mutants.
 type Mutation = fn(&Solved) -> Vec<String>;
 
-const MUTATIONS: [(&str, Mutation); 10] = [
-    ("drop a hunk", drop_hunks),
-    ("touch another file", touch_other_files),
-    ("delete a line of a test", delete_test_lines),
+const MUTATIONS: [(&str, Mutation); 7] = [
     ("an image tag that does not exist", invent_tags),
     ("another variant of the last image", change_variant),
     ("keep the image from before", keep_old_image),
@@ -135,34 +127,6 @@ fn the_right_answer_passes_also_as_a_diff_of_whole_files() {
     for case in solved() {
         assert!(case.passes(&difference(&case.before, &case.after)), "{}", case.golden.case.case_id);
     }
-}
-
-fn drop_hunks(case: &Solved) -> Vec<String> {
-    without_each_hunk(&case.diff).unwrap()
-}
-
-fn is_test(path: &str) -> bool {
-    path.split('/').any(|part| part.to_ascii_lowercase().contains("test"))
-}
-
-fn touch_other_files(case: &Solved) -> Vec<String> {
-    let untouched =
-        case.before.iter().filter(|(path, content)| *path != ".dockerignore" && case.after.get(path) == Some(*content));
-    let mut mutants: Vec<String> = untouched
-        .map(|(path, _)| case.with(path, &format!("{}# touched\n", case.before.text(path).unwrap())))
-        .collect();
-    mutants.push(case.with("NOTES.md", "Migrated.\n"));
-    mutants
-}
-
-fn delete_test_lines(case: &Solved) -> Vec<String> {
-    let tests = case.before.paths().filter(|path| is_test(path));
-    tests
-        .flat_map(|path| {
-            let lines: Vec<&str> = case.before.text(path).unwrap().split_inclusive('\n').collect();
-            (0..lines.len()).map(move |at| case.with(path, &without(&lines, at..=at))).collect::<Vec<_>>()
-        })
-        .collect()
 }
 
 fn without(lines: &[&str], dropped: std::ops::RangeInclusive<usize>) -> String {

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::advisory::{Advisory, Use};
 use crate::output::DeclineReason;
 use crate::patch;
-use crate::project::{self, Project};
+use crate::project::{self, Package, Project};
 use crate::registry::Registry;
 use crate::tree::{self, Tree};
 use crate::version::Ecosystem;
@@ -49,6 +49,8 @@ pub struct Task {
 pub struct Policy {
     /// Whether a pre-release may be used where the project is not on one already.
     pub pre_releases: bool,
+    /// How far a version may move, unless a reference says otherwise.
+    pub versions: Bump,
     /// For the agent, in words.
     pub notes: String,
 }
@@ -106,17 +108,19 @@ pub struct ReferenceRules {
     diff: String,
     /// Its effect on the advisories, in `expected/`.
     delta: String,
-    pub bump: Bump,
+    /// Where it is not what the task's policy says.
+    bump: Option<Bump>,
     /// Files outside the dependency files and the reference's own that may change too.
     pub may_touch: Vec<String>,
     pub code: Vec<CodeRule>,
 }
 
 /// How far a version may move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bump {
     /// No further than the reference moves it.
+    #[default]
     Lowest,
     /// Anywhere in the line of compatible versions that the reference moves it to.
     Line,
@@ -138,7 +142,7 @@ impl Default for ReferenceRules {
         Self {
             diff: "fix.diff".to_owned(),
             delta: "cve-delta.json".to_owned(),
-            bump: Bump::Lowest,
+            bump: None,
             may_touch: Vec::new(),
             code: Vec::new(),
         }
@@ -179,18 +183,29 @@ impl Case {
 
     /// The ids of the advisories that concern a project, withdrawn ones aside.
     pub fn concerning(&self, project: &Project) -> BTreeSet<String> {
-        let concerns = |advisory: &&Advisory| {
-            project.packages.iter().any(|package| {
-                advisory.concerns(&Use {
-                    ecosystem: self.task.ecosystem,
-                    name: &package.name,
-                    version: &package.version,
-                    features: &package.features,
-                    targets: &self.task.targets,
-                })
-            })
-        };
+        let concerns = |advisory: &&Advisory| self.concerned(advisory, project).next().is_some();
         self.advisories.iter().filter(concerns).map(|advisory| advisory.id.clone()).collect()
+    }
+
+    /// The packages of a project that an advisory concerns.
+    fn concerned<'a>(&'a self, advisory: &'a Advisory, project: &'a Project) -> impl Iterator<Item = &'a Package> {
+        project.packages.iter().filter(|package| {
+            advisory.concerns(&Use {
+                ecosystem: self.task.ecosystem,
+                name: &package.name,
+                version: &package.version,
+                features: &package.features,
+                targets: &self.task.targets,
+            })
+        })
+    }
+
+    /// Which packages of a project an advisory concerns, as the end of a sentence.
+    pub fn because_of(&self, id: &str, project: &Project) -> String {
+        let advisory = self.advisories.iter().filter(|advisory| advisory.id == id);
+        let packages = advisory.flat_map(|advisory| self.concerned(advisory, project));
+        let named: BTreeSet<String> = packages.map(|package| format!("{} {}", package.name, package.version)).collect();
+        if named.is_empty() { String::new() } else { format!(": {}", named.into_iter().collect::<Vec<_>>().join(", ")) }
     }
 
     /// The advisories that the task asks about.
@@ -210,12 +225,26 @@ impl Case {
 }
 
 impl Reference {
+    /// How far a version may move.
+    pub fn bump(&self, task: &Task) -> Bump {
+        self.rules.bump.unwrap_or(task.policy.versions)
+    }
+
     fn read(rules: ReferenceRules, files: &CaseFiles, case: &Case) -> Result<Self, RubricError> {
         let path = format!("expected/{}", rules.diff);
         let applied = patch::apply(&case.input, &files.read_text(&path)?).map_err(|error| malformed(&path, &error))?;
         let project = project::read(case.task.ecosystem, &applied.tree, &case.registry)
             .map_err(|error| malformed(&path, &error))?;
-        let delta = json(files, &format!("expected/{}", rules.delta))?;
+        let delta_path = format!("expected/{}", rules.delta);
+        let delta: Delta = json(files, &delta_path)?;
+        let found = case.delta(&project);
+        if found != delta {
+            let what = format!("`{path}` gives {found:?}: the delta is wrong, or the rubric misreads the project");
+            return Err(malformed(&delta_path, &what));
+        }
+        if let Some(problem) = project.problems.iter().find(|problem| !case.before.problems.contains(problem)) {
+            return Err(malformed(&path, &format!("the project does not hold together after it: {problem}")));
+        }
         Ok(Self { applied, project, delta, rules })
     }
 }
@@ -279,7 +308,7 @@ mod tests {
     fn a_case_has_one_reference_unless_it_says_otherwise() {
         let case = Fixture::positive().read().unwrap();
         assert_eq!(case.accepts.references.len(), 1);
-        assert_eq!(case.accepts.references[0].rules.bump, Bump::Lowest);
+        assert_eq!(case.accepts.references[0].bump(&case.task), Bump::Lowest);
         assert_eq!(case.concerning(&case.before), ["A-1".to_owned()].into());
         assert_eq!(case.delta(&case.accepts.references[0].project), case.accepts.references[0].delta);
     }
@@ -313,5 +342,46 @@ mod tests {
             let what = refusal(Fixture::positive().with(path, text));
             assert!(what.contains(path) || what.contains("input/registry.json"), "{path}: {what}");
         }
+    }
+
+    #[test]
+    fn a_reference_that_does_not_do_what_its_delta_says_is_a_fault_of_the_case() {
+        let misread = Fixture::positive().with("expected/cve-delta.json", r#"{"removed":[],"remaining":["A-1"]}"#);
+        assert!(refusal(misread).contains("the delta is wrong, or the rubric misreads the project"));
+        let broken = "--- a/requirements.txt\n+++ b/requirements.txt\n@@ -1 +1,2 @@\n-lib==1.1\n+lib==1.2\n+lib==1.3\n";
+        assert!(refusal(Fixture::positive().with("expected/fix.diff", broken)).contains("two versions"));
+    }
+
+    #[test]
+    fn a_format_that_is_not_supported_is_named() {
+        for (path, format) in [("poetry.lock", "Poetry"), ("Pipfile.lock", "Pipenv"), ("sub/pdm.lock", "PDM")] {
+            let what = refusal(Fixture::positive().with(&format!("input/{path}"), ""));
+            assert!(what.contains(format) && what.contains(path), "{what}");
+        }
+    }
+
+    /// Why a project of an ecosystem cannot be read.
+    fn unreadable(ecosystem: &str, files: &[(&str, &str)]) -> String {
+        let registry = format!(r#"{{"ecosystem":"{ecosystem}","taken_at":"","packages":{{}}}}"#);
+        let registry: Registry = serde_json::from_str(&registry).unwrap();
+        let tree: Tree = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        project::read(registry.ecosystem, &tree, &registry).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_project_of_a_kind_that_is_not_supported_says_of_which_kind_it_is() {
+        let lock_v1 = [("package.json", "{}"), ("package-lock.json", r#"{"lockfileVersion":1,"dependencies":{}}"#)];
+        let modules = "<project><modules><module>a</module></modules></project>";
+        let says = |ecosystem, files: &[(&str, &str)], kind| {
+            let said = unreadable(ecosystem, files);
+            assert!(said.contains(kind), "{said}");
+        };
+        says("npm", &lock_v1, "npm lock files of version 1");
+        says("npm", &[("yarn.lock", "")], "yarn");
+        says("npm", &[("pnpm-lock.yaml", "")], "pnpm");
+        says("crates.io", &[("Cargo.toml", "[workspace]\nmembers = []\n")], "virtual Cargo workspace");
+        says("Maven", &[("build.gradle.kts", "")], "Gradle build");
+        says("Maven", &[("gradle/libs.versions.toml", "")], "version catalog");
+        says("Maven", &[("pom.xml", modules)], "several modules");
     }
 }

@@ -1,7 +1,7 @@
 //! The failure modes of this task class, by name and severity. The bench's README documents them and its registration
 //! lists those of block severity; a test keeps the three in step.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// What is wrong with an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +16,7 @@ pub enum Failure {
     EmptyDiff,
     EvidenceChanged,
     FalseDecline,
+    FileInvalid,
     IncompleteChange,
     LockChecksumWrong,
     ManifestInvalid,
@@ -25,6 +26,7 @@ pub enum Failure {
     ProjectUnreadable,
     RemovedPackageStillUsed,
     RequirementWidened,
+    SourceNotTrusted,
     TestDeleted,
     TestWeakened,
     UnneededRequest,
@@ -36,12 +38,58 @@ pub enum Failure {
     YankedVersion,
 }
 
-/// All failures of one answer.
-pub type Failures = BTreeSet<Failure>;
+/// All failures of one answer, each with sentences that say where and what, for whoever reads the case's log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failures(BTreeMap<Failure, Vec<String>>);
+
+/// How many sentences are kept for each failure mode: enough to see what is wrong, too few to fill a log.
+const SENTENCES: usize = 5;
+
+impl Failures {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Notes a failure, and what shows it.
+    pub fn add(&mut self, failure: Failure, what: impl Into<String>) {
+        let sentences = self.0.entry(failure).or_default();
+        let what = what.into();
+        if sentences.len() < SENTENCES && !sentences.contains(&what) {
+            sentences.push(what);
+        }
+    }
+
+    /// Takes over the failures of another list.
+    pub fn extend(&mut self, other: Self) {
+        for (failure, sentences) in other.0 {
+            let own = self.0.entry(failure).or_default();
+            own.extend(sentences);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The failure modes, in their order.
+    pub fn modes(&self) -> impl Iterator<Item = Failure> {
+        self.0.keys().copied()
+    }
+
+    /// Every sentence, with the name of its failure mode before it.
+    pub fn sentences(&self) -> impl Iterator<Item = String> {
+        let said = |(failure, sentences): (&Failure, &Vec<String>)| {
+            let name = failure.name();
+            sentences.iter().map(move |what| format!("{name}: {what}")).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(said)
+    }
+}
 
 impl Failure {
     /// Every failure mode there is.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 30] = [
         Self::BumpTooLarge,
         Self::CodeNotAdapted,
         Self::CveIntroduced,
@@ -52,6 +100,7 @@ impl Failure {
         Self::EmptyDiff,
         Self::EvidenceChanged,
         Self::FalseDecline,
+        Self::FileInvalid,
         Self::IncompleteChange,
         Self::LockChecksumWrong,
         Self::ManifestInvalid,
@@ -61,6 +110,7 @@ impl Failure {
         Self::ProjectUnreadable,
         Self::RemovedPackageStillUsed,
         Self::RequirementWidened,
+        Self::SourceNotTrusted,
         Self::TestDeleted,
         Self::TestWeakened,
         Self::UnneededRequest,
@@ -85,6 +135,7 @@ impl Failure {
             Self::EmptyDiff => "empty_diff",
             Self::EvidenceChanged => "evidence_changed",
             Self::FalseDecline => "false_decline",
+            Self::FileInvalid => "file_invalid",
             Self::IncompleteChange => "incomplete_change",
             Self::LockChecksumWrong => "lock_checksum_wrong",
             Self::ManifestInvalid => "manifest_invalid",
@@ -94,6 +145,7 @@ impl Failure {
             Self::ProjectUnreadable => "project_unreadable",
             Self::RemovedPackageStillUsed => "removed_package_still_used",
             Self::RequirementWidened => "requirement_widened",
+            Self::SourceNotTrusted => "source_not_trusted",
             Self::TestDeleted => "test_deleted",
             Self::TestWeakened => "test_weakened",
             Self::UnneededRequest => "unneeded_request",
@@ -117,6 +169,7 @@ impl Failure {
                 | Self::EvidenceChanged
                 | Self::PatchWhereDeclineWasRight
                 | Self::RemovedPackageStillUsed
+                | Self::SourceNotTrusted
                 | Self::TestDeleted
                 | Self::TestWeakened
                 | Self::VersionDoesNotExist

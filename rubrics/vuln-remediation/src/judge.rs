@@ -6,8 +6,9 @@
 use eval_diff::Applied;
 use eval_rubric::Verdict;
 
+use crate::advisory::Advisory;
 use crate::case::{Case, Reference};
-use crate::checks::{Patched, code, cves, manifest, scope, tests_intact, versions};
+use crate::checks::{Patched, code, cves, manifest, origin, scope, tests_intact, versions};
 use crate::failure::{Failure, Failures};
 use crate::output::{DeclineReason, Output};
 use crate::patch;
@@ -23,57 +24,74 @@ pub fn judge(case: &Case, output: &Output) -> Verdict {
 
 fn judge_decline(case: &Case, reason: DeclineReason, explanation: &str) -> Verdict {
     if case.accepts.decline_reasons.is_empty() {
-        return useless(Failure::FalseDecline).with_part("decision", 0.0);
+        let what = "a patch is right here, and declining is not";
+        return useless(Failure::FalseDecline, what).with_part("decision", 0.0);
     }
-    let named = case.asked().all(|advisory| advisory.names().any(|name| explanation.contains(name)));
-    let (reason_part, named_part) = (case.accepts.decline_reasons.contains(&reason), named);
+    // Ids are written in capitals by some and in small letters by others.
+    let explanation = explanation.to_lowercase();
+    let is_named = |advisory: &&Advisory| advisory.names().any(|name| explanation.contains(&name.to_lowercase()));
+    let unnamed: Vec<&str> = case.asked().filter(|a| !is_named(a)).map(|advisory| advisory.id.as_str()).collect();
+    let (reason_part, named_part) = (case.accepts.decline_reasons.contains(&reason), unnamed.is_empty());
     let mut failures = Failures::new();
     if !reason_part {
-        failures.insert(Failure::WrongDeclineReason);
+        failures.add(Failure::WrongDeclineReason, format!("the input does not show `{reason:?}`"));
     }
     if !named_part {
-        failures.insert(Failure::DeclineUnexplained);
+        failures.add(Failure::DeclineUnexplained, format!("the explanation does not name {}", unnamed.join(", ")));
     }
     let thousandths = 400 + 400 * usize::from(reason_part) + 200 * usize::from(named_part);
     let parts = [("decision", 1.0), ("reason", part(reason_part)), ("explanation", part(named_part))];
+    failures.sentences().for_each(|sentence| say(&sentence));
     verdict(thousandths, &failures, &parts)
 }
 
 fn judge_patch(case: &Case, text: &str) -> Verdict {
-    let Ok(applied) = patch::apply(&case.input, text) else {
-        return useless(Failure::DiffDoesNotApply).with_part("applies", 0.0);
+    let applied = match patch::apply(&case.input, text) {
+        Ok(applied) => applied,
+        Err(error) => return useless(Failure::DiffDoesNotApply, error).with_part("applies", 0.0),
     };
     if applied.tree == case.input {
-        return useless(Failure::EmptyDiff).with_part("applies", 0.0);
+        return useless(Failure::EmptyDiff, "the diff changes nothing").with_part("applies", 0.0);
     }
     if case.accepts.references.is_empty() {
-        return useless(Failure::PatchWhereDeclineWasRight).with_part("decision", 0.0);
+        return useless(Failure::PatchWhereDeclineWasRight, "nothing should change").with_part("decision", 0.0);
     }
-    let Ok(project) = project::read(case.task.ecosystem, &applied.tree, &case.registry) else {
-        return useless(Failure::ProjectUnreadable).with_part("applies", 1.0);
+    let project = match project::read(case.task.ecosystem, &applied.tree, &case.registry) {
+        Ok(project) => project,
+        Err(error) => return useless(Failure::ProjectUnreadable, error).with_part("applies", 1.0),
     };
     let measured = case.accepts.references.iter().map(|reference| measure(case, reference, &applied, &project));
     // The best result; of equals the one with the fewest failures, and of those the curator's first. `max_by` keeps the
     // last of equals.
-    let better = |a: &Verdict, b: &Verdict| {
+    let better = |(a, _): &Measured, (b, _): &Measured| {
         let fewer = || b.failure_modes().count().cmp(&a.failure_modes().count());
         a.is_passed().cmp(&b.is_passed()).then(a.score().total_cmp(&b.score())).then_with(fewer)
     };
     let best = measured.rev().max_by(better);
-    best.unwrap_or_else(|| useless(Failure::PatchWhereDeclineWasRight))
+    match best {
+        Some((verdict, failures)) => {
+            failures.sentences().for_each(|sentence| say(&sentence));
+            verdict
+        }
+        None => useless(Failure::PatchWhereDeclineWasRight, "nothing should change"),
+    }
 }
 
-fn measure(case: &Case, reference: &Reference, applied: &Applied, project: &Project) -> Verdict {
+/// A verdict, with what the log says about it if it is the one that counts.
+type Measured = (Verdict, Failures);
+
+fn measure(case: &Case, reference: &Reference, applied: &Applied, project: &Project) -> Measured {
     let patched = Patched { case, reference, applied, project };
     let mut report = Report::default();
     let (_, cves) = report.run(|failures| cves::check(&patched, failures));
     let (agrees, ()) = report.run(|failures| manifest::check_agreement(&patched, failures));
+    let (genuine, ()) = report.run(|failures| origin::check(&patched, failures));
     let (near, ()) = report.run(|failures| versions::check(&patched, failures));
     let (modest, ()) = report.run(|failures| manifest::check_requests(&patched, failures));
     let (in_scope, ()) = report.run(|failures| scope::check(&patched, failures));
     let (intact, ()) = report.run(|failures| tests_intact::check(&patched, failures));
     let (_, code) = report.run(|failures| code::check(&patched, failures));
-    let minimal = near && modest;
+    let minimal = near && modest && genuine;
     let mut thousandths = 400 * cves.0 / cves.1 + 100 * code.0 / code.1;
     thousandths += 200 * usize::from(agrees) + 100 * [minimal, in_scope, intact].into_iter().filter(|ok| *ok).count();
     if cves.0 == 0 {
@@ -89,7 +107,7 @@ fn measure(case: &Case, reference: &Reference, applied: &Applied, project: &Proj
         ("tests_intact", part(intact)),
         ("code_adapted", fraction(code)),
     ];
-    verdict(thousandths, &report.failures, &parts)
+    (verdict(thousandths, &report.failures, &parts), report.failures)
 }
 
 /// Failures so far. Each check reports whether it added any.
@@ -109,14 +127,21 @@ impl Report {
 }
 
 /// An answer that is worth nothing, for one reason.
-fn useless(failure: Failure) -> Verdict {
+fn useless(failure: Failure, what: impl std::fmt::Display) -> Verdict {
+    say(&format!("{}: {what}", failure.name()));
     Verdict::failed(0.0).with_failure_mode(failure.name())
+}
+
+/// The host keeps what a rubric prints with the case, for whoever wants to know why.
+#[expect(clippy::print_stdout, reason = "a rubric's output is its log, and has no other place")]
+fn say(sentence: &str) {
+    println!("{sentence}");
 }
 
 /// Scores are counted in thousandths, so that they are the same everywhere and read well. An answer that fails keeps at
 /// most 60 % of its points, a harmful one 30 %: a mean of scores must not be carried by answers that nobody can use.
 fn verdict(thousandths: usize, failures: &Failures, parts: &[(&str, f64)]) -> Verdict {
-    let kept_percent = match failures.iter().any(|failure| failure.is_block()) {
+    let kept_percent = match failures.modes().any(Failure::is_block) {
         true => 30,
         false if failures.is_empty() => 100,
         false => 60,
@@ -126,7 +151,7 @@ fn verdict(thousandths: usize, failures: &Failures, parts: &[(&str, f64)]) -> Ve
     for (name, value) in parts {
         verdict = verdict.with_part(*name, *value);
     }
-    for failure in failures {
+    for failure in failures.modes() {
         verdict = verdict.with_failure_mode(failure.name());
     }
     verdict
@@ -186,6 +211,33 @@ mod tests {
     }
 
     #[test]
+    fn the_task_itself_may_leave_the_line_open() {
+        let task = r#"{"ecosystem":"PyPI","advisories":["A-1"],"policy":{"versions":"line"}}"#;
+        let case = Fixture::positive().with("input/task.json", task).read().unwrap();
+        check(&case, &to_version("1.3"), 1.0, &[]);
+        check(&case, &to_version("2.0"), 0.54, &["bump_too_large"]);
+    }
+
+    #[test]
+    fn a_release_in_an_open_line_brings_its_own_dependencies() {
+        let registry = r#"{"ecosystem":"PyPI","taken_at":"2024-01-01","packages":{
+            "lib":{"1.1":{},"1.2":{"dependencies":[{"name":"other","requirement":">=5"}]},
+                   "1.3":{"dependencies":[{"name":"other","requirement":">=6"},{"name":"extra","requirement":""}]},"2.0":{}},
+            "other":{"5":{},"6":{}},"extra":{"1":{}},"stranger":{"1":{},"2":{}}}}"#;
+        let verdict = "accepts = [\"patch\"]\n[[reference]]\nbump = \"line\"\n";
+        let fixture = Fixture::positive().with("input/registry.json", registry);
+        let case = fixture.with("expected/verdict.toml", verdict).read().unwrap();
+        let to = |lines: &str, count: usize| {
+            let head = format!(
+                "--- a/requirements.txt\n+++ b/requirements.txt\n@@ -1,2 +1,{count} @@\n-lib==1.1\n-other==5\n"
+            );
+            patch(format!("{head}{lines}"))
+        };
+        check(&case, &to("+lib==1.3\n+other==6\n+extra==1\n", 3), 1.0, &[]);
+        check(&case, &to("+lib==1.2\n+other==6\n", 2), 0.54, &["unrelated_dependency_change"]);
+    }
+
+    #[test]
     fn the_best_of_several_references_counts() {
         let verdict = "accepts = [\"patch\"]\n[[reference]]\n[[reference]]\ndiff = \"other.diff\"\n";
         let other = replace_line("requirements.txt", 1, "lib==1.1", "lib==2.0");
@@ -226,6 +278,7 @@ mod tests {
         let case = negative.disposed(eval_rubric::Disposition::Negative).read().unwrap();
         let decline = |reason, explanation: &str| Output::Decline { reason, explanation: explanation.to_owned() };
         check(&case, &decline(DeclineReason::NotReachable, "CVE-1 is not reached"), 1.0, &[]);
+        check(&case, &decline(DeclineReason::NotReachable, "cve-1 is not reached"), 1.0, &[]);
         check(&case, &decline(DeclineReason::NotReachable, "no"), 0.48, &["decline_unexplained"]);
         check(&case, &decline(DeclineReason::Withdrawn, "A-1 is gone"), 0.36, &["wrong_decline_reason"]);
         check(&case, &to_version("1.2"), 0.0, &["patch_where_decline_was_right"]);

@@ -18,6 +18,7 @@ pub mod output;
 pub mod patch;
 pub mod project;
 pub mod registry;
+pub mod syntax;
 pub mod tree;
 pub mod version;
 

@@ -12,9 +12,9 @@ pub enum Output {
     Decline { reason: DeclineReason, explanation: String },
 }
 
-/// How long a diff may be, in bytes. The projects of this bench are small; what is longer is no remediation of them, and
-/// would only be a way to run the rubric out of fuel.
-pub const MAX_DIFF_BYTES: usize = 32 * 1024;
+/// How long a diff may be, in bytes. The lock file of a large project changes by some 100 KiB; what is longer than this is
+/// no remediation, and would only be a way to run the rubric out of fuel.
+pub const MAX_DIFF_BYTES: usize = 256 * 1024;
 
 impl Output {
     /// What is wrong with the answer besides its shape.

@@ -243,12 +243,11 @@ fn text_around_the_sections_is_refused() {
 fn paths_that_leave_the_tree_are_refused_wherever_they_stand() {
     let part = Problem::Path(PathError::Part);
     assert_eq!(refused("--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n"), (2, part.clone()));
-    assert_eq!(refused("--- a/../x\n+++ b/x\n@@ -1 +1 @@\n-x\n+y\n"), (1, part.clone()));
+    assert_eq!(refused("--- a/../x\n+++ b/x\n@@ -1 +1 @@\n-x\n+y\n"), (2, part.clone()));
     let rename = "diff --git a/empty b/x\nrename from empty\nrename to ../x\n";
     assert_eq!(refused(rename), (3, part.clone()));
     assert_eq!(refused("diff --git a/../x b/../x\nnew file mode 100644\n"), (1, part));
-    assert_eq!(refused("--- /dev/null\n+++ /etc/x\n@@ -0,0 +1 @@\n+x\n"), (2, Problem::Path(PathError::Prefix("b/"))));
-    assert_eq!(refused("--- Dockerfile\n+++ Dockerfile\n@@ -1 +1 @@\n-FROM a\n+b\n").0, 1);
+    assert_eq!(refused("--- /dev/null\n+++ /etc/x\n@@ -0,0 +1 @@\n+x\n"), (2, Problem::Path(PathError::Part)));
 }
 
 #[test]
@@ -324,4 +323,26 @@ fn an_error_says_where_and_what() {
         error.err().as_deref(),
         Some("line 4 of the diff: file `Dockerfile` has not at line 1 what the hunk says")
     );
+}
+
+#[test]
+fn a_diff_without_prefixes_applies() {
+    let tree: Tree = [("a/x", "1\n"), ("y", "1\n")].into();
+    let diff = "diff --git a/x a/x\nindex 1..2 100644\n--- a/x\n+++ a/x\n@@ -1 +1 @@\n-1\n+2\n\
+                diff --git y y\n--- y\n+++ y\n@@ -1 +1 @@\n-1\n+2\n\
+                diff --git b/z b/z\nnew file mode 100644\n--- /dev/null\n+++ b/z\n@@ -0,0 +1 @@\n+3\n";
+    assert_eq!(apply(&tree, diff).unwrap().tree, [("a/x", "2\n"), ("y", "2\n"), ("b/z", "3\n")].into());
+}
+
+#[test]
+fn a_patch_as_git_mails_it_applies() {
+    let tree: Tree = [("x", "1\n")].into();
+    let section = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n";
+    let head = "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\nFrom: A <a@example.com>\n\
+                Date: Tue, 1 Oct 2024 10:00:00 +0000\nSubject: [PATCH] Fix\n\nWhy.\n---\n x | 2 +-\n 1 file changed\n\n";
+    for signature in ["-- \n2.43.0\n\n", "--\n2.43.0\n", ""] {
+        assert_eq!(apply(&tree, &format!("{head}{section}{signature}")).unwrap().tree, [("x", "2\n")].into());
+    }
+    assert!(apply(&tree, &format!("{section}-- \n2.43.0\n")).is_err(), "a signature without a mail");
+    assert!(apply(&tree, &format!("Fix it:\n{section}")).is_err(), "other text");
 }

@@ -24,6 +24,8 @@ pub(crate) struct From {
 pub(crate) struct Run {
     pub(crate) form: Form,
     pub(crate) heredocs: Vec<Heredoc>,
+    /// Whether files are there that no copy brought.
+    pub(crate) has_mount: bool,
 }
 
 /// What `COPY` and `ADD` take.
@@ -230,6 +232,7 @@ fn pairs(arguments: &Arguments<'_>, name: &'static str) -> Result<Vec<(String, S
 
 fn run(arguments: &Arguments<'_>) -> Result<Instruction, Problem> {
     let (flags, rest) = arguments.flags();
+    let has_mount = flags.iter().any(|(flag, value)| flag == "mount" && !value.contains("type=cache"));
     if let Some((flag, _)) =
         flags.into_iter().find(|(flag, _)| !["mount", "network", "security"].contains(&flag.as_str()))
     {
@@ -238,7 +241,7 @@ fn run(arguments: &Arguments<'_>) -> Result<Instruction, Problem> {
     if rest.is_empty() {
         return Err(Problem::NoArguments("RUN"));
     }
-    Ok(Instruction::Run(Run { form: form(rest), heredocs: arguments.heredocs.to_vec() }))
+    Ok(Instruction::Run(Run { form: form(rest), heredocs: arguments.heredocs.to_vec(), has_mount }))
 }
 
 fn transfer(arguments: &Arguments<'_>, name: &'static str) -> Result<Transfer, Problem> {

@@ -5,6 +5,7 @@
 
 mod config;
 mod copy;
+mod gems;
 mod run;
 mod stage;
 

@@ -1,6 +1,7 @@
 //! `RUN`: whether it can run at all, and what it leaves behind.
 
 use super::copy::is_world_writable;
+use super::gems;
 use super::stage::Current;
 use crate::dockerfile::{Form, Heredoc, Run};
 use crate::failure::Mode;
@@ -21,7 +22,7 @@ pub(super) fn follow(current: &mut Current<'_, '_>, run: &Run) {
     };
     let can_run = has_program(current, &program);
     let folder = current.image.config.workdir.clone();
-    let mut script = Script { folder, variables: BTreeMap::new(), can_run };
+    let mut script = Script { folder, variables: BTreeMap::new(), can_run, has_mount: run.has_mount };
     for command in &commands {
         if current.builder.spend(current.image.files.size()) {
             script.follow(current, command);
@@ -55,6 +56,8 @@ struct Script {
     variables: BTreeMap<String, String>,
     /// Whether it runs at all. What it would make is followed all the same, so that one mistake is not reported as many.
     can_run: bool,
+    /// Whether it sees files that no copy brought.
+    has_mount: bool,
 }
 
 impl Script {
@@ -64,6 +67,7 @@ impl Script {
             "cd" => self.change_folder(command),
             "export" => self.export(command),
             "." | "source" => self.activate(command),
+            "bundle" | "bundler" => self.keep_settings(current, command),
             "chown" => self.change_owner(current, command),
             "chmod" => self.change_mode(current, command),
             "rm" => self.remove(current, command),
@@ -73,7 +77,34 @@ impl Script {
         if let Some(call) = packages::call(command) {
             install(current, &call);
         }
+        self.check_input(current, command);
         self.make(current, command);
+    }
+
+    /// A tool stops without the file that says what to install.
+    fn check_input(&self, current: &mut Current<'_, '_>, command: &Command) {
+        let Some(path) = tools::needed_file(command).filter(|_| !self.has_mount) else { return };
+        let path = absolute(&self.folder, path);
+        if current.image.files.find(&path).is_none() {
+            let note = format!("`{}` reads `{path}`, which is not there", command.words.join(" "));
+            current.note(Mode::CopySourceMissing, note);
+        }
+    }
+
+    /// A variable as a command sees it: its own, else the script's, else the stage's.
+    fn variable(&self, current: &Current<'_, '_>, command: &Command, name: &str) -> Option<String> {
+        let own = command.assignments.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
+        let set = own.or_else(|| self.variables.get(name).cloned()).or_else(|| current.variable(name));
+        set.or_else(|| (name == "HOME").then(|| current.image.home()))
+    }
+
+    fn keep_settings(&self, current: &mut Current<'_, '_>, command: &Command) {
+        let variable = |name: &str| self.variable(current, command, name);
+        let place = Place { folder: &self.folder, variable: &variable };
+        if let Some((path, text)) = gems::kept(current, command, &place) {
+            let owner = current.image.uid(&current.image.config.user);
+            current.image.files.insert(&path, Node::new(Kind::File, Origin::Inline(text), owner));
+        }
     }
 
     fn change_folder(&mut self, command: &Command) {
@@ -120,28 +151,39 @@ impl Script {
     }
 
     fn make(&self, current: &mut Current<'_, '_>, command: &Command) {
-        let home = current.image.home();
-        let inherited = |name: &str| {
-            let set = self.variables.get(name).cloned().or_else(|| current.variable(name));
-            set.or_else(|| (name == "HOME").then(|| home.clone()))
-        };
-        let own =
-            |name: &str| command.assignments.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
-        let variable = |name: &str| own(name).or_else(|| inherited(name));
+        let variable = |name: &str| self.variable(current, command, name);
         let place = Place { folder: &self.folder, variable: &variable };
-        let made = tools::made(command, &place);
+        let (paths, gems) = gems::installed(current, command, &place).unzip();
+        let made: Vec<Made> = tools::made(command, &place).into_iter().chain(paths.unwrap_or_default()).collect();
         let linkage = tools::linkage(command, &place);
         let native = tools::is_native(command);
         let words: Vec<String> = command.plain_words().into_iter().map(str::to_owned).collect();
         let (owner, libc) = (current.image.uid(&current.image.config.user), current.image.libc());
+        let interpreter = linked_interpreter(current, command);
         for Made { path, kind, is_sure } in made {
             if is_sure && self.can_run {
                 check_permission(current, &path);
             }
-            let making = Making { words: words.clone(), linkage, native, libc, path: path.clone() };
+            let making = Making {
+                words: words.clone(),
+                linkage,
+                native,
+                libc,
+                path: path.clone(),
+                interpreter: interpreter.clone(),
+                gems: gems.clone(),
+            };
             current.image.files.make(&path, kind, owner, Some(Rc::new(making)));
         }
     }
+}
+
+/// The program that the interpreter of a new virtual environment is a link to. Of an image that nothing is known about, and of
+/// an interpreter that is copied or that a tool chooses by itself, it cannot be told.
+fn linked_interpreter(current: &Current<'_, '_>, command: &Command) -> Option<String> {
+    let is_plain = command.plain_words().first() == Some(&"venv") && !command.has("--copies");
+    let program = command.words.first().filter(|_| is_plain && current.image.variant.is_some())?;
+    current.image.resolve_program(program)
 }
 
 /// A build stage may run as somebody who cannot write everywhere.

@@ -154,8 +154,8 @@ fn a_build_stage_writes_only_where_its_user_may() {
         ("FROM run:latest-dev\nRUN mkdir /data\n", &[Mode::BuildNotPermitted]),
         ("FROM run:latest-dev\nUSER root\nRUN mkdir /data\n", &[]),
         ("FROM run:latest-dev\nWORKDIR /b\nRUN python -m venv /b/venv && mkdir /tmp/x\n", &[]),
-        ("FROM run:latest-dev\nCOPY . /b\nWORKDIR /b\nRUN npm ci\n", &[Mode::BuildNotPermitted]),
-        ("FROM run:latest-dev\nCOPY --chown=nonroot . /b\nWORKDIR /b\nRUN npm ci\n", &[]),
+        ("FROM run:latest-dev\nCOPY . /b\nWORKDIR /b\nRUN npm install x\n", &[Mode::BuildNotPermitted]),
+        ("FROM run:latest-dev\nCOPY --chown=nonroot . /b\nWORKDIR /b\nRUN npm install x\n", &[]),
         ("FROM run:latest-dev\nRUN make lint\n", &[]),
     ]);
 }

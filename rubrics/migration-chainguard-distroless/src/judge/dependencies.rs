@@ -1,24 +1,39 @@
 //! Whether the interpreter finds the packages that the build installed: they are where it looks for them.
 
 use super::Subject;
-use super::startup::argv;
+use super::startup::{argv, interpreter, started};
+use super::{python, ruby};
 use crate::failure::{Finding, Mode};
 use crate::filesystem::{Making, Node, Origin, absolute, parent, relative_to};
 use crate::image::Image;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Finding> {
     let Ok(argv) = argv(&subject.after.config) else { return Vec::new() };
     let image = subject.after;
+    let program = started(&argv).first().and_then(|program| image.resolve_program(program));
+    // A script is run by the program that its first line names.
+    let script = program.as_deref().and_then(|path| interpreter(image, subject.tree(), path));
     let runtime = Runtime {
         image,
-        program: argv.first().and_then(|program| image.resolve_program(program)),
+        program: script.map_or(program, |interpreter| image.resolve_program(&interpreter)),
         script_folder: script_folder(image, &argv),
     };
+    let environments = environments(image).into_values();
+    let broken = environments.filter_map(|making| python::environment_problem(&runtime, &making)).next();
     let lost = image.files.iter().find(|(path, node)| !runtime.reaches(path, node));
-    let finding = lost.map(|(path, _)| {
+    let lost = lost.map(|(path, _)| {
         Finding::new(Mode::DependenciesNotReachable, format!("what starts does not look into `{path}`"))
     });
-    finding.into_iter().collect()
+    broken.or(lost).or_else(|| ruby::judge(subject, &runtime, &argv)).into_iter().collect()
+}
+
+/// The virtual environments of which something is in the image, by the paths that they were made at. Each must be in reach
+/// once, in whatever number of pieces and copies it came.
+fn environments(image: &Image) -> BTreeMap<&str, Rc<Making>> {
+    let makings = image.files.iter().flat_map(|(_, node)| &node.made_by).filter(|making| is_environment(making));
+    makings.map(|making| (making.path.as_str(), Rc::clone(making))).collect()
 }
 
 /// The folder of the first word that is a file of the input.
@@ -29,37 +44,22 @@ fn script_folder(image: &Image, argv: &[String]) -> Option<String> {
     })
 }
 
-struct Runtime<'a> {
-    image: &'a Image,
-    program: Option<String>,
-    script_folder: Option<String>,
+pub(super) struct Runtime<'a> {
+    pub(super) image: &'a Image,
+    pub(super) program: Option<String>,
+    pub(super) script_folder: Option<String>,
 }
 
 impl Runtime<'_> {
     fn reaches(&self, path: &str, node: &Node) -> bool {
-        if let Some(making) = node.made_by.iter().find(|making| is_environment(making)) {
-            return self.reaches_environment(path, making);
+        if node.made_by.iter().any(|making| is_environment(making)) {
+            return true;
         }
         if let Some(making) = node.made_by.iter().find(|making| is_node_install(making)) {
             return self.reaches_node_modules(path, making);
         }
-        !node.made_by.iter().any(|making| is_pip_install(making)) || self.reaches_packages(path)
-    }
-
-    /// A virtual environment works at the path it was made at, and for its own interpreter.
-    fn reaches_environment(&self, path: &str, making: &Making) -> bool {
-        let home = relative_to(path, &making.path).is_some();
-        let used = self.program.as_deref().is_some_and(|program| relative_to(program, path).is_some());
-        home && (used || self.is_in_variable("PYTHONPATH", path))
-    }
-
-    /// Packages outside an environment are found by a variable, beside the script, in the home folder, or in the folders
-    /// of the interpreter itself.
-    fn reaches_packages(&self, path: &str) -> bool {
-        let beside = self.script_folder.as_deref() == Some(path);
-        let prefix = self.program.as_deref().map(|program| parent(parent(program)));
-        let of_interpreter = prefix.is_some_and(|prefix| relative_to(path, &format!("{prefix}/lib")).is_some());
-        beside || of_interpreter || path.contains("/.local") || self.is_in_variable("PYTHONPATH", path)
+        let making = node.made_by.iter().find(|making| is_pip_install(making));
+        making.is_none_or(|making| python::reaches_packages(self, path, node, making))
     }
 
     /// Node looks into `node_modules` beside the script and in all folders above it.
@@ -73,8 +73,19 @@ impl Runtime<'_> {
     }
 
     fn is_in_variable(&self, name: &str, path: &str) -> bool {
+        self.folders_in(name).any(|folder| folder == path)
+    }
+
+    /// The folders that a variable lists.
+    pub(super) fn folders_in(&self, name: &str) -> impl Iterator<Item = String> {
         let value = self.image.config.env.get(name).map(String::as_str).unwrap_or_default();
-        value.split(':').any(|folder| relative_to(folder, path).is_some())
+        let folders = value.split(':').filter(|folder| !folder.is_empty());
+        folders.map(|folder| absolute(&self.image.config.workdir, folder))
+    }
+
+    /// The home folder of whoever runs the service.
+    pub(super) fn home(&self) -> String {
+        self.image.config.env.get("HOME").cloned().unwrap_or_else(|| self.image.home())
     }
 }
 

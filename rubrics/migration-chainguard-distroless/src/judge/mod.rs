@@ -8,6 +8,8 @@ mod health;
 mod metadata;
 mod network;
 mod packages;
+mod python;
+mod ruby;
 mod scope;
 mod startup;
 mod user;

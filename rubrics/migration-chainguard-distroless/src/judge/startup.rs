@@ -37,11 +37,25 @@ pub(super) fn argv(config: &Config) -> Result<Vec<String>, Finding> {
     Ok(argv)
 }
 
+/// What a container runs in the end: the words behind a program that only starts another one.
+pub(super) fn started(argv: &[String]) -> &[String] {
+    const WRAPPERS: [&str; 5] = ["tini", "tini-static", "dumb-init", "catatonit", "env"];
+    let Some((program, rest)) = argv.split_first() else { return argv };
+    if !WRAPPERS.contains(&file_name(program)) {
+        return argv;
+    }
+    let is_word = |word: &String| !word.starts_with('-') && !word.contains('=');
+    let start = rest.iter().position(|word| word == "--").map(|at| at + 1).or_else(|| rest.iter().position(is_word));
+    start.map_or(argv, |start| &rest[start..])
+}
+
 fn judge_command(subject: &Subject<'_>, argv: &[String]) -> Vec<Finding> {
     let Some(program) = argv.first() else {
         return vec![Finding::new(Mode::WrongStartupCommand, "neither ENTRYPOINT nor CMD says what to start")];
     };
-    let mut findings: Vec<Finding> = missing_program(subject.after, subject.tree(), program).into_iter().collect();
+    let programs = [Some(program), started(argv).first().filter(|inner| *inner != program)];
+    let missing = programs.into_iter().flatten().find_map(|name| missing_program(subject.after, subject.tree(), name));
+    let mut findings: Vec<Finding> = missing.into_iter().collect();
     findings.extend(
         unexpanded(argv)
             .map(|word| Finding::new(Mode::VariableNotExpanded, format!("nobody expands `{word}` in exec form"))),
@@ -66,7 +80,7 @@ fn missing(program: &str) -> Finding {
 }
 
 /// The program that a script's first line names.
-fn interpreter(image: &Image, tree: &Tree, path: &str) -> Option<String> {
+pub(super) fn interpreter(image: &Image, tree: &Tree, path: &str) -> Option<String> {
     let text = match &image.files.get(path)?.origin {
         Origin::Context(input) => tree.text(input)?,
         Origin::Inline(text) => text,

@@ -61,6 +61,8 @@ fn modes_of(expectation: &str, dockerfile: &str) -> Vec<Mode> {
         ("app.rb", "puts 1\n"),
         ("run.sh", "#!/bin/sh\nruby app.rb\n"),
         ("conf", "port 9292\n"),
+        ("Gemfile", "gem \"x\"\ngem \"y\", group: :development\n"),
+        ("web.rb", "require \"bundler/setup\"\n"),
     ]
     .into_iter()
     .collect();
@@ -298,13 +300,15 @@ fn a_dockerfile_that_is_gone_or_no_dockerfile_is_invalid() {
 #[test]
 fn python_and_node_find_their_packages_where_they_look() {
     let facts_have_no_python =
-        "FROM ruby:3.3 AS b\nWORKDIR /b\nRUN python -m venv /b/v && /b/v/bin/pip install x && npm ci\n";
+        "FROM ruby:3.3 AS b\nWORKDIR /b\nRUN python -m venv /b/v && /b/v/bin/pip install x && npm install x\n";
     let text = |end: &str| format!("{facts_have_no_python}{}", ending(&format!("{end}\nCMD [\"app.rb\"]")));
     let lost: &[Mode] = &[Mode::DependenciesNotReachable];
-    let table: [(&str, &[Mode]); 6] = [
+    let table: [(&str, &[Mode]); 8] = [
         ("COPY --from=b /b/v /b/v", lost),
-        ("COPY --from=b /b/v /b/v\nENV PYTHONPATH=/b/v/lib", &[]),
-        ("COPY --from=b /b/v /v\nENV PYTHONPATH=/v/lib", lost),
+        ("COPY --from=b /b/v /b/v\nENV PYTHONPATH=/b/v/lib", lost),
+        ("COPY --from=b /b/v /b/v\nENV PYTHONPATH=/b/v/lib/python3/site-packages", &[]),
+        ("COPY --from=b /b/v /v\nENV PYTHONPATH=/v/lib/python3/site-packages", &[]),
+        ("COPY --from=b /b/v/bin /b/v/bin\nENV PYTHONPATH=/b/v/lib/python3/site-packages", lost),
         ("COPY --from=b /b/node_modules /work/node_modules", &[]),
         ("COPY --from=b /b/node_modules /other/node_modules", lost),
         ("COPY --from=b /b/node_modules /other/node_modules\nENV NODE_PATH=/other/node_modules", &[]),
@@ -312,4 +316,76 @@ fn python_and_node_find_their_packages_where_they_look() {
     for (end, expected) in table {
         assert_eq!(modes_of(RUBY, &text(end)), expected, "{end}");
     }
+}
+
+#[test]
+fn an_environment_may_move_with_its_interpreter_and_not_with_its_programs() {
+    let stage = "FROM registry.example/ruby:latest-dev AS b\nRUN python -m venv v && v/bin/pip install x\n";
+    let text = |end: &str| format!("{stage}{}", ending(end));
+    let missing: &[Mode] = &[Mode::StartupProgramMissing];
+    let lost: &[Mode] = &[Mode::DependenciesNotReachable];
+    let table: [(&str, &[Mode]); 9] = [
+        ("COPY --from=b /work/v /v\nENTRYPOINT [\"/v/bin/python\", \"app.rb\"]", &[]),
+        ("COPY --from=b /work/v /v\nENTRYPOINT [\"/v/bin/serve\"]", missing),
+        ("COPY --from=b /work/v /work/v\nENTRYPOINT [\"/work/v/bin/serve\"]", &[]),
+        ("COPY --from=b /work/v /v\nENTRYPOINT [\"tini\", \"--\", \"/v/bin/python3\", \"app.rb\"]", &[]),
+        ("COPY --from=b /work/v /v\nENTRYPOINT [\"tini\", \"--\", \"/v/bin/serve\"]", missing),
+        ("COPY --from=b /work/v /v\nENTRYPOINT [\"tini\", \"--\", \"/w/bin/python\"]", &[missing[0], lost[0]]),
+        ("COPY --from=b /work/v/bin /v/bin\nENTRYPOINT [\"/v/bin/python\", \"app.rb\"]", lost),
+        ("COPY --from=b /work/v/bin/python /v/bin/python\nENTRYPOINT [\"/v/bin/python\", \"app.rb\"]", lost),
+        (
+            "COPY --from=b /work/v/bin /v/bin\nCOPY --from=b /work/v/lib /v/lib\n\
+             COPY --from=b /work/v/pyvenv.cfg /v/\nENTRYPOINT [\"/v/bin/python\", \"app.rb\"]",
+            &[],
+        ),
+    ];
+    for (end, expected) in table {
+        let found: Vec<Mode> =
+            modes_of(RUBY, &text(end)).into_iter().filter(|mode| [missing[0], lost[0]].contains(mode)).collect();
+        assert_eq!(found, expected, "{end}");
+    }
+}
+
+#[test]
+fn ruby_finds_gems_where_bundler_or_rubygems_look() {
+    let lost: &[Mode] = &[Mode::DependenciesNotReachable];
+    let with = |build: &str, end: &str| {
+        let stage = format!("FROM registry.example/ruby:latest-dev AS b\nCOPY Gemfile ./\n{build}\n");
+        modes_of(RUBY, &format!("{stage}{}", ending(&format!("COPY Gemfile web.rb ./\n{end}"))))
+    };
+    let all = "COPY --from=b /work/vendor vendor\n";
+    let path = "ENV BUNDLE_PATH=/work/vendor\nRUN bundle install";
+    let local = "RUN bundle config set --local path vendor && bundle install";
+    let home = "ENV GEM_HOME=/work/vendor\nRUN bundle install";
+    let web = "CMD [\"web.rb\"]";
+    let app = "CMD [\"app.rb\"]";
+    let table: [(&str, String, &[Mode]); 14] = [
+        (path, format!("{all}ENV BUNDLE_PATH=/work/vendor\n{web}"), &[]),
+        (path, format!("{all}ENV BUNDLE_PATH=vendor\n{web}"), &[]),
+        (path, format!("{all}{web}"), lost),
+        (path, format!("{all}ENV BUNDLE_PATH=/work/vendor/ruby\n{web}"), lost),
+        (path, format!("{all}ENV BUNDLE_PATH=/work/vendor\n{app}"), lost),
+        (path, format!("{all}ENV GEM_PATH=/work/vendor/ruby/3.4.0\n{app}"), &[]),
+        (path, format!("{all}ENV GEM_PATH=/work/vendor\n{app}"), lost),
+        (path, format!("{all}ENV BUNDLE_PATH=/work/vendor RUBYOPT=-rbundler/setup\n{app}"), &[]),
+        (local, format!("{all}{web}"), lost),
+        (local, format!("{all}COPY --from=b /work/.bundle .bundle\n{web}"), &[]),
+        (home, format!("{all}ENV GEM_HOME=/work/vendor\n{app}"), &[]),
+        (home, format!("{all}{app}"), lost),
+        (
+            "ENV BUNDLE_WITHOUT=development BUNDLE_DEPLOYMENT=1\nRUN bundle install",
+            format!("{all}ENV BUNDLE_DEPLOYMENT=1\n{web}"),
+            lost,
+        ),
+        (
+            "ENV BUNDLE_WITHOUT=development BUNDLE_DEPLOYMENT=1\nRUN bundle install",
+            format!("{all}ENV BUNDLE_DEPLOYMENT=1 BUNDLE_WITHOUT=development\n{web}"),
+            &[],
+        ),
+    ];
+    for (build, end, expected) in table {
+        assert_eq!(with(build, &end), expected, "{build}\n{end}");
+    }
+    let without = with(path, &format!("{all}ENV BUNDLE_PATH=/work/vendor\nWORKDIR /\nCMD [\"/work/web.rb\"]"));
+    assert_eq!(without, [lost[0], Mode::WorkdirChanged]);
 }

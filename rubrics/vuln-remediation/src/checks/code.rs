@@ -6,6 +6,7 @@ use super::Patched;
 use crate::case::CodeRule;
 use crate::failure::{Failure, Failures};
 use crate::project::Project;
+use crate::syntax;
 use crate::tree::{Tree, file_name};
 use crate::version::Ecosystem;
 
@@ -14,14 +15,39 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) -> (usize, usize) {
     let rules = &patched.reference.rules.code;
     let kept = rules_that_hold(patched);
     if kept < rules.len() {
-        failures.insert(Failure::CodeNotAdapted);
+        for rule in rules.iter().filter(|rule| !holds(rule, &patched.applied.tree)) {
+            failures.add(Failure::CodeNotAdapted, format!("`{}` does not do what the fix asks of it", rule.path));
+        }
     }
     let (was, is) = (asked_for(&patched.case.before), asked_for(patched.project));
-    if was.difference(&is).any(|package| is_used(patched.case.task.ecosystem, package, &is, &patched.applied.tree)) {
-        failures.insert(Failure::RemovedPackageStillUsed);
+    let used = |package: &&&str| is_used(patched.case.task.ecosystem, package, &is, &patched.applied.tree);
+    if let Some(package) = was.difference(&is).find(used) {
+        failures.add(Failure::RemovedPackageStillUsed, format!("the code still imports `{package}`"));
+        return (0, rules.len().max(1));
+    }
+    if !check_syntax(patched, failures) {
         return (0, rules.len().max(1));
     }
     if rules.is_empty() { (1, 1) } else { (kept, rules.len()) }
+}
+
+/// Whether every file that the patch touches is one that its language's tools could read, if it was before.
+fn check_syntax(patched: &Patched<'_>, failures: &mut Failures) -> bool {
+    let mut valid = true;
+    for change in &patched.applied.changes {
+        let path = change.path();
+        // A dependency file was read strictly already, or there would be no project to judge.
+        if patched.project.files.contains(path) {
+            continue;
+        }
+        let was_valid = patched.case.input.text(path).is_none_or(|text| syntax::problem(path, text).is_none());
+        let problem = patched.applied.tree.text(path).and_then(|text| syntax::problem(path, text));
+        if let Some(what) = problem.filter(|_| was_valid) {
+            failures.add(Failure::FileInvalid, format!("`{path}`: {what}"));
+            valid = false;
+        }
+    }
+    valid
 }
 
 /// How many of the reference's rules for code hold.

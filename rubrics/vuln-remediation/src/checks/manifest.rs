@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Patched;
+use super::{Patched, line};
 use crate::case::Case;
 use crate::failure::{Failure, Failures};
 use crate::project::{Problem, Project, Request};
@@ -12,10 +12,10 @@ use crate::version::{Requirement, Version};
 pub fn check_agreement(patched: &Patched<'_>, failures: &mut Failures) {
     let is_new = |problem: &&Problem| !patched.case.before.problems.contains(problem);
     for problem in patched.project.problems.iter().filter(is_new) {
-        failures.insert(match problem {
-            Problem::LockMismatch(_) => Failure::ManifestLockMismatch,
-            Problem::InvalidManifest(_) => Failure::ManifestInvalid,
-        });
+        match problem {
+            Problem::LockMismatch(what) => failures.add(Failure::ManifestLockMismatch, what),
+            Problem::InvalidManifest(what) => failures.add(Failure::ManifestInvalid, what),
+        }
     }
 }
 
@@ -24,6 +24,8 @@ pub fn check_requests(patched: &Patched<'_>, failures: &mut Failures) {
     let before = &patched.case.before.requests;
     let after = &patched.project.requests;
     let moving = moving(&patched.case.before, &patched.reference.project);
+    let followers = line::followers(patched);
+    let follows = |request: Option<&Request>| request.is_some_and(|request| followers.contains(&request.package));
     let labels: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for label in labels {
         let change = Change {
@@ -31,8 +33,12 @@ pub fn check_requests(patched: &Patched<'_>, failures: &mut Failures) {
             is: after.get(label),
             wanted: patched.reference.project.requests.get(label),
         };
-        if change.is != change.was && change.is != change.wanted {
-            failures.extend(change.failure(patched.case, &moving));
+        let is_unasked = change.is != change.was && change.is != change.wanted;
+        if is_unasked
+            && !follows(change.is.or(change.was))
+            && let Some(failure) = change.failure(patched.case, &moving)
+        {
+            failures.add(failure, change.described(label));
         }
     }
 }
@@ -46,6 +52,15 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
+    fn described(&self, label: &str) -> String {
+        let text = |request: Option<&Request>| match request {
+            Some(request) => format!("`{}{}`", request.requirement, request.options),
+            None => "not there".to_owned(),
+        };
+        let (was, is, wanted) = (text(self.was), text(self.is), text(self.wanted));
+        format!("the request `{label}` was {was} and is {is}; the fix has it {wanted}")
+    }
+
     fn failure(&self, case: &Case, moving: &BTreeSet<&str>) -> Option<Failure> {
         let Some(is) = self.is else { return Some(Failure::DependencyRemoved) };
         if !moving.contains(is.package.as_str()) {

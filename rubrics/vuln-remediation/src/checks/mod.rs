@@ -2,7 +2,9 @@
 
 pub mod code;
 pub mod cves;
+pub mod line;
 pub mod manifest;
+pub mod origin;
 pub mod scope;
 pub mod tests_intact;
 pub mod versions;

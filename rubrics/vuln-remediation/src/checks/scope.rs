@@ -12,9 +12,10 @@ use crate::failure::{Failure, Failures};
 pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
     for file in &patched.applied.changes {
         if EVIDENCE.contains(&file.path()) {
-            failures.insert(Failure::EvidenceChanged);
+            failures.add(Failure::EvidenceChanged, format!("the patch edits `{}`", file.path()));
         } else if !is_in_scope(patched, file) {
-            failures.insert(Failure::UnrelatedChange);
+            let what = "changes in a way that the fix does not need";
+            failures.add(Failure::UnrelatedChange, format!("`{}` {what}", file.path()));
         }
     }
     check_remainder(patched, failures);
@@ -87,12 +88,13 @@ fn check_remainder(patched: &Patched<'_>, failures: &mut Failures) {
         // What the input does not have belongs to a file or a package version that the patch brings in.
         let Some(was) = before.get(label) else { continue };
         if text != was && reference.get(label) != Some(text) {
-            failures.insert(Failure::UnrelatedChange);
+            let what = "says something else besides dependencies than before";
+            failures.add(Failure::UnrelatedChange, format!("`{label}` {what}"));
         }
     }
     let added = patched.project.files.difference(&patched.case.before.files);
-    if added.into_iter().any(|path| !patched.reference.project.files.contains(path)) {
-        failures.insert(Failure::UnrelatedChange);
+    for path in added.filter(|path| !patched.reference.project.files.contains(*path)) {
+        failures.add(Failure::UnrelatedChange, format!("`{path}` is a dependency file that was not there"));
     }
 }
 

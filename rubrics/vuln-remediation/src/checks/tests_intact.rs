@@ -14,17 +14,17 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
     for (path, text) in before.texts().filter(|(path, text)| has_tests(path, text)) {
         match patched.applied.tree.text(path) {
             None if wanted.contains(path) => {
-                failures.insert(Failure::TestDeleted);
+                failures.add(Failure::TestDeleted, format!("`{path}` is gone"));
             }
             None => {}
             Some(after) if is_weaker(text, after, wanted.text(path).unwrap_or_default()) => {
-                failures.insert(Failure::TestWeakened);
+                failures.add(Failure::TestWeakened, format!("`{path}` tests less than before"));
             }
             Some(_) => {}
         }
     }
     if skips_whole_suite(before, &patched.applied.tree) {
-        failures.insert(Failure::TestWeakened);
+        failures.add(Failure::TestWeakened, "the test command of package.json is another one");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Patched;
+use super::{Patched, line};
 use crate::case::Bump;
 use crate::failure::{Failure, Failures};
 use crate::project::{Package, Project};
@@ -16,15 +16,16 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
     let before = all(&patched.case.before);
     let reference = all(&patched.reference.project);
     let after = all(patched.project);
-    let comparison = Comparison { patched, before: &before, reference: &reference };
+    let followers = line::followers(patched);
+    let comparison = Comparison { patched, before: &before, reference: &reference, after: &after, followers };
     for package in &patched.project.packages {
         if !of(&before, &package.name).any(|version| *version == package.version) {
             comparison.check_new(package, failures);
         }
     }
-    comparison.check_lines(&after, failures);
-    comparison.check_complete(&after, failures);
-    comparison.check_removed(&after, failures);
+    comparison.check_lines(failures);
+    comparison.check_complete(failures);
+    comparison.check_removed(failures);
 }
 
 fn all(project: &Project) -> Versions {
@@ -39,23 +40,23 @@ struct Comparison<'a> {
     patched: &'a Patched<'a>,
     before: &'a Versions,
     reference: &'a Versions,
+    after: &'a Versions,
+    followers: BTreeSet<String>,
 }
 
 impl Comparison<'_> {
     fn check_new(&self, package: &Package, failures: &mut Failures) {
         let expected = of(self.reference, &package.name).any(|version| *version == package.version);
         let Some(release) = self.patched.case.registry.release(&package.name, &package.version) else {
-            failures.insert(Failure::VersionDoesNotExist);
+            failures.add(Failure::VersionDoesNotExist, format!("the registry has no {package}"));
             return;
         };
         if release.yanked && !expected {
-            failures.insert(Failure::YankedVersion);
+            failures.add(Failure::YankedVersion, format!("{package} is yanked"));
         }
         if package.version.is_pre_release() && !expected && !self.pre_releases_are_fine(package) {
-            failures.insert(Failure::PreReleaseVersion);
-        }
-        if !checksums_fit(&package.checksums, &release.checksums) {
-            failures.insert(Failure::LockChecksumWrong);
+            failures
+                .add(Failure::PreReleaseVersion, format!("{package} is a pre-release, which the policy does not take"));
         }
         if !expected {
             self.check_distance(package, failures);
@@ -71,7 +72,9 @@ impl Comparison<'_> {
     fn check_distance(&self, package: &Package, failures: &mut Failures) {
         let moved = self.moved_to(&package.name);
         if moved.is_empty() {
-            failures.insert(Failure::UnrelatedDependencyChange);
+            if !self.followers.contains(&package.name) {
+                failures.add(Failure::UnrelatedDependencyChange, format!("{package} is not part of the fix"));
+            }
             return;
         }
         let line = package.version.line();
@@ -80,12 +83,13 @@ impl Comparison<'_> {
             Some(wanted) => package.version > **wanted,
             None => moved.iter().any(|wanted| self.overshoots(package, wanted)),
         };
-        let anywhere_in_line = self.patched.reference.rules.bump == Bump::Line && in_line.is_some();
+        let anywhere_in_line = self.patched.reference.bump(&self.patched.case.task) == Bump::Line && in_line.is_some();
         if too_far && !anywhere_in_line {
-            failures.insert(Failure::BumpTooLarge);
+            let wanted: Vec<&str> = moved.iter().map(|version| version.text()).collect();
+            failures.add(Failure::BumpTooLarge, format!("{package} is further than {} needs", wanted.join(" or ")));
         }
         if self.lowest_before(&package.name).is_some_and(|lowest| package.version < *lowest) {
-            failures.insert(Failure::VersionDowngraded);
+            failures.add(Failure::VersionDowngraded, format!("{package} is older than what was in use"));
         }
     }
 
@@ -105,38 +109,38 @@ impl Comparison<'_> {
     }
 
     /// Where several lines of a package are in use, each consumer stays on the line that the reference leaves it on.
-    fn check_lines(&self, after: &Versions, failures: &mut Failures) {
+    fn check_lines(&self, failures: &mut Failures) {
         for name in self.reference.keys().filter(|name| !self.moved_to(name).is_empty()) {
             let lines = |versions: &Versions| of(versions, name).map(Version::line).collect::<BTreeSet<Line>>();
-            let (is, wanted) = (lines(after), lines(self.reference));
+            let (is, wanted) = (lines(self.after), lines(self.reference));
             // A line that is in neither was caught already, and one that was left as it was is not a move.
             if !is.is_empty() && is.is_subset(&wanted) && is != wanted {
-                failures.insert(Failure::BumpTooLarge);
+                failures.add(Failure::BumpTooLarge, format!("`{name}` is not on all the lines that are in use"));
             }
         }
     }
 
     /// What the reference moves is moved, and what it adds is added: leaving half of a pair behind is no fix.
-    fn check_complete(&self, after: &Versions, failures: &mut Failures) {
+    fn check_complete(&self, failures: &mut Failures) {
         for name in self.reference.keys().filter(|name| !self.moved_to(name).is_empty()) {
-            let is_left = of(after, name).all(|version| of(self.before, name).any(|old| old == version));
+            let is_left = of(self.after, name).all(|version| of(self.before, name).any(|old| old == version));
             // A package that is gone altogether is not left but removed.
-            let is_gone = of(after, name).next().is_none() && of(self.before, name).next().is_some();
-            if is_left && !is_gone {
-                failures.insert(Failure::IncompleteChange);
+            let is_gone = of(self.after, name).next().is_none() && of(self.before, name).next().is_some();
+            if is_left && !is_gone && !self.followers.contains(name) {
+                failures.add(Failure::IncompleteChange, format!("`{name}` stays where the fix moves or adds it"));
             }
         }
     }
 
     /// What the reference keeps is kept, and what it drops is dropped.
-    fn check_removed(&self, after: &Versions, failures: &mut Failures) {
+    fn check_removed(&self, failures: &mut Failures) {
         for name in self.before.keys() {
-            let (kept, wanted) = (of(after, name).next().is_some(), of(self.reference, name).next().is_some());
-            if wanted && !kept {
-                failures.insert(Failure::DependencyRemoved);
+            let (kept, wanted) = (of(self.after, name).next().is_some(), of(self.reference, name).next().is_some());
+            if wanted && !kept && !self.followers.contains(name) {
+                failures.add(Failure::DependencyRemoved, format!("`{name}` is gone"));
             }
-            if kept && !wanted {
-                failures.insert(Failure::IncompleteChange);
+            if kept && !wanted && !self.followers.contains(name) {
+                failures.add(Failure::IncompleteChange, format!("`{name}` stays where the fix drops it"));
             }
         }
     }
@@ -144,10 +148,4 @@ impl Comparison<'_> {
 
 fn of<'a>(versions: &'a Versions, name: &str) -> impl Iterator<Item = &'a Version> {
     versions.get(name).into_iter().flatten()
-}
-
-/// Whether what the lock file says about the bytes is what the registry says. Where either is silent there is nothing to
-/// compare.
-fn checksums_fit(locked: &[String], known: &[String]) -> bool {
-    known.is_empty() || locked.is_empty() || locked.iter().all(|checksum| known.contains(checksum))
 }

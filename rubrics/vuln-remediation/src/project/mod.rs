@@ -4,6 +4,7 @@
 //! whether it holds together; it never judges whether that is an improvement.
 
 mod cargo;
+mod formats;
 mod go;
 mod maven;
 mod npm;
@@ -39,6 +40,15 @@ pub struct Package {
     pub features: BTreeSet<String>,
     /// What the lock file says about the package's bytes.
     pub checksums: Vec<String>,
+    /// Where the lock file says that the package comes from, with the parts that follow from its name and version left
+    /// out. Empty where it says nothing.
+    pub origins: BTreeSet<String>,
+}
+
+impl std::fmt::Display for Package {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{} {}`", self.name, self.version)
+    }
 }
 
 /// A requirement that the project states itself.
@@ -59,13 +69,27 @@ pub enum Problem {
     InvalidManifest(String),
 }
 
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::LockMismatch(what) | Self::InvalidManifest(what)) = self;
+        f.write_str(what)
+    }
+}
+
 /// A project whose files cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProjectError {
     #[error("`{path}` is missing")]
     Missing { path: String },
+    #[error("`{path}` is a {format}, which is not supported: use {instead}")]
+    Unsupported { path: String, format: &'static str, instead: &'static str },
     #[error("`{path}` cannot be read: {what}")]
     Unreadable { path: String, what: String },
+}
+
+/// What is wrong with a text that should be XML.
+pub fn xml_problem(text: &str) -> Option<String> {
+    maven::xml_problem(text)
 }
 
 /// Reads and resolves a project.
@@ -74,6 +98,7 @@ pub enum ProjectError {
 ///
 /// [`ProjectError`] if there is no telling what the project depends on.
 pub fn read(ecosystem: Ecosystem, tree: &Tree, registry: &Registry) -> Result<Project, ProjectError> {
+    formats::refuse_unsupported(ecosystem, tree)?;
     match ecosystem {
         Ecosystem::Npm => npm::read(tree, registry),
         Ecosystem::CratesIo => cargo::read(tree, registry),

@@ -27,6 +27,8 @@ pub(super) struct Dependency {
     pub(super) optional: bool,
     /// Not from a path or a repository.
     pub(super) from_registry: bool,
+    /// Where else it comes from.
+    place: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -40,6 +42,9 @@ struct Detail {
     workspace: bool,
     path: Option<String>,
     git: Option<String>,
+    /// Another registry, a branch and the like.
+    #[serde(flatten)]
+    rest: Table,
 }
 
 const SECTIONS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
@@ -47,6 +52,10 @@ const SECTIONS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependen
 impl Manifest {
     pub(super) fn parse(path: &str, text: &str) -> Result<Self, ProjectError> {
         let mut table: Table = toml::from_str(text).map_err(|error| ProjectError::unreadable(path, error.message()))?;
+        if table.contains_key("workspace") && !table.contains_key("package") {
+            let (path, format) = (path.to_owned(), "virtual Cargo workspace");
+            return Err(ProjectError::Unsupported { path, format, instead: "the manifest of one package" });
+        }
         let name = table.get("package").and_then(|package| package.get("name")).and_then(Value::as_str);
         let name = name.ok_or_else(|| ProjectError::unreadable(path, "it has no `package.name`"))?.to_owned();
         let shared = take_shared(&mut table);
@@ -73,10 +82,15 @@ impl Dependency {
             detail.default_features = detail.default_features.or(inherited.default_features);
             detail.version = inherited.version;
             detail.package = inherited.package;
-            (detail.path, detail.git) = (inherited.path, inherited.git);
+            (detail.path, detail.git, detail.rest) = (inherited.path, inherited.git, inherited.rest);
         }
         let from_registry = detail.path.is_none() && detail.git.is_none();
         detail.features.sort();
+        let mut place = String::new();
+        for (kind, value) in [("path", &detail.path), ("git", &detail.git)] {
+            place.extend(value.iter().map(|value| format!(" {kind} {value}")));
+        }
+        place.extend(detail.rest.iter().map(|(key, value)| format!(" {key} {value:?}")));
         Ok(Self {
             section: section.to_owned(),
             alias: alias.to_owned(),
@@ -86,6 +100,7 @@ impl Dependency {
             default_features: detail.default_features.unwrap_or(true),
             optional: detail.optional,
             from_registry,
+            place,
         })
     }
 
@@ -102,6 +117,7 @@ impl Dependency {
         if self.optional {
             text.push_str(" optional");
         }
+        text.push_str(&self.place);
         text
     }
 }
@@ -179,7 +195,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                ("dependencies", "local", "*".to_owned(), false),
+                ("dependencies", "local", "* path ../local".to_owned(), false),
                 ("dependencies", "plain", "1".to_owned(), true),
                 ("dependencies", "real", "0.3".to_owned(), true),
                 ("dependencies", "shared", "4 +x +y".to_owned(), true),

@@ -40,6 +40,7 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
             version,
             features: features.get(&index).cloned().unwrap_or_default(),
             checksums: locked.checksum.iter().cloned().collect(),
+            origins: locked.source.iter().cloned().collect(),
         });
         project.remainder.insert(format!("{LOCK}#{}@{}", locked.name, locked.version), locked.remainder());
     }

@@ -64,10 +64,18 @@ impl GoMod {
                 (None, []) => {}
             }
         }
+        if block.is_some() {
+            return Err(ProjectError::unreadable(path, "a block is not closed"));
+        }
         if go_mod.module.is_empty() {
             return Err(ProjectError::unreadable(path, "it has no `module` line"));
         }
         Ok(go_mod)
+    }
+
+    /// Notes a line that may be there once. `None` if it is there already.
+    fn only(&mut self, directive: &str, version: &str) -> Option<()> {
+        self.toolchain.insert(directive.to_owned(), version.to_owned()).is_none().then_some(())
     }
 
     fn keep(&mut self, text: &str) {
@@ -79,14 +87,14 @@ impl GoMod {
 
     fn directive(&mut self, directive: &str, words: &[String], comment: &str) -> Option<()> {
         match (directive, words) {
-            ("module", [path]) => {
+            ("module", [path]) if self.module.is_empty() => {
                 self.module.clone_from(path);
                 self.keep(&format!("module {path}"));
             }
-            ("go", [version]) => _ = self.toolchain.insert("go".to_owned(), version.clone()),
+            ("go", [version]) => self.only("go", version)?,
             ("toolchain", [name]) => {
                 let version = name.strip_prefix("go").unwrap_or(name);
-                self.toolchain.insert("toolchain".to_owned(), version.to_owned());
+                self.only("toolchain", version)?;
             }
             ("require", [path, version]) => {
                 let indirect = comment.trim_start_matches('/').trim().starts_with("indirect");

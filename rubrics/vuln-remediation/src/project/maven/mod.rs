@@ -18,6 +18,11 @@ use crate::version::{Ecosystem, Version};
 
 const POM: &str = "pom.xml";
 
+/// What is wrong with a text that should be XML.
+pub(super) fn xml_problem(text: &str) -> Option<String> {
+    xml::parse(text).err()
+}
+
 pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectError> {
     let root = xml::parse(required(tree, POM)?).map_err(|what| ProjectError::unreadable(POM, what))?;
     let model = Model::read(&root).map_err(|what| ProjectError::unreadable(POM, what))?;
@@ -28,8 +33,8 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
     for (name, text) in resolve::resolve(&model, &effective, registry, &mut project) {
         match Version::parse(Ecosystem::Maven, &text) {
             Ok(version) => {
-                let (features, checksums) = (BTreeSet::new(), Vec::new());
-                project.packages.push(Package { name, version, features, checksums });
+                let (features, checksums, origins) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
+                project.packages.push(Package { name, version, features, checksums, origins });
             }
             Err(_) => project.invalid(format!("`{text}` is no version of `{name}`")),
         }

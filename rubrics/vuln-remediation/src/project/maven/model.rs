@@ -36,6 +36,11 @@ impl Model {
         if root.name != "project" {
             return Err(format!("its root element is `{}`", root.name));
         }
+        if root.child("modules").is_some_and(|modules| !modules.children.is_empty()) {
+            return Err(
+                "it is a Maven project of several modules, which is not supported: use one `pom.xml`".to_owned()
+            );
+        }
         let list = |parent: Option<&Element>| -> Result<Vec<Dependency>, String> {
             let all = parent.and_then(|parent| parent.child("dependencies"));
             all.into_iter().flat_map(|all| all.children("dependency")).map(Dependency::read).collect()

@@ -7,6 +7,8 @@ pub(super) struct Element {
     pub(super) name: String,
     pub(super) text: String,
     pub(super) children: Vec<Element>,
+    /// Inside a configuration, where text may stand between elements.
+    is_free: bool,
 }
 
 impl Element {
@@ -76,13 +78,18 @@ fn start(tag: &str, open: &mut Vec<Element>) -> Result<(), String> {
     if open.len() > DEPTH {
         return Err(format!("`{name}` is nested too deeply"));
     }
-    open.push(Element { name: name.to_owned(), ..Element::default() });
+    let is_free = name == "configuration" || open.last().is_some_and(|parent| parent.is_free);
+    open.push(Element { name: name.to_owned(), is_free, ..Element::default() });
     if closes { close(name, open) } else { Ok(()) }
 }
 
 fn close(name: &str, open: &mut Vec<Element>) -> Result<(), String> {
     match (open.pop(), open.last_mut()) {
         (Some(element), Some(parent)) if element.name == name => {
+            // What a plugin is configured with may be anything.
+            if !element.is_free && !element.children.is_empty() && !element.text.trim().is_empty() {
+                return Err(format!("`{name}` has text between its elements"));
+            }
             parent.children.push(element);
             Ok(())
         }

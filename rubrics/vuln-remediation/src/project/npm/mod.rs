@@ -2,16 +2,17 @@
 //!
 //! What is installed is what the lock file says. It is checked against the manifest: the root entry repeats the
 //! manifest's requests, every dependency of every entry is found where Node would look for it, with a version that the
-//! range admits or an override sets, and no entry is left over.
+//! range admits or an override sets, and no entry is left over. The same holds for the manifest of every workspace.
 
 mod lock;
 mod overrides;
+mod walk;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use self::lock::Lock;
+use self::lock::{Entry, Lock};
 use self::overrides::Overrides;
 use super::{Package, Project, ProjectError, required};
 use crate::registry::Registry;
@@ -28,7 +29,7 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
     let lock = Lock::parse(LOCK, required(tree, LOCK)?)?;
     let mut project = Project::default();
     project.files.extend([MANIFEST.to_owned(), LOCK.to_owned()]);
-    let requests = requests(&manifest)?;
+    let requests = requests(MANIFEST, &manifest)?;
     for (section, name, range) in &requests {
         project.request(format!("{section}/{name}"), name, range, "");
     }
@@ -37,6 +38,9 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
     overrides.list_in(&mut project);
     overrides.check_direct(&requests, &mut project);
     check_root_entry(&manifest, &lock, &mut project);
+    for (folder, entry) in lock.workspaces() {
+        read_workspace(folder, entry, tree, &mut project)?;
+    }
     lock.check_tree(&overrides, registry, &mut project);
     lock.check_against_registry(registry, &mut project);
     list_packages(&lock, &mut project)?;
@@ -44,17 +48,45 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
     Ok(project)
 }
 
-fn object(path: &str, text: &str) -> Result<Map<String, Value>, ProjectError> {
-    serde_json::from_str(text).map_err(|error| ProjectError::unreadable(path, error))
+/// A workspace asks for packages like the root does. Overrides count in the root only.
+fn read_workspace(folder: &str, entry: &Entry, tree: &Tree, project: &mut Project) -> Result<(), ProjectError> {
+    let path = format!("{folder}/{MANIFEST}");
+    let Some(text) = tree.text(&path) else {
+        project.mismatch(format!("the lock file has a workspace `{folder}`, which has no manifest"));
+        return Ok(());
+    };
+    let mut manifest = object(&path, text)?;
+    let requests = requests(&path, &manifest)?;
+    for section in SECTIONS {
+        let own = requests.iter().filter(|(of, ..)| of == section).map(|(_, name, range)| (name, range));
+        if !own.eq(entry.section(section)) {
+            project.mismatch(format!("`{section}` of the lock file's entry `{folder}` is not that of its manifest"));
+        }
+        manifest.remove(section);
+    }
+    for (section, name, range) in &requests {
+        project.request(format!("{folder}/{section}/{name}"), name, range, "");
+    }
+    project.remainder.insert(path.clone(), Value::Object(manifest).to_string());
+    project.files.insert(path);
+    Ok(())
 }
 
-/// Every request of the manifest, as section, name and range.
-fn requests(manifest: &Map<String, Value>) -> Result<Vec<(String, String, String)>, ProjectError> {
+fn object(path: &str, text: &str) -> Result<Map<String, Value>, ProjectError> {
+    match crate::syntax::json::parse(text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(ProjectError::unreadable(path, "it is not an object")),
+        Err(what) => Err(ProjectError::unreadable(path, what)),
+    }
+}
+
+/// Every request of a manifest, as section, name and range.
+fn requests(path: &str, manifest: &Map<String, Value>) -> Result<Vec<(String, String, String)>, ProjectError> {
     let mut requests = Vec::new();
     for section in SECTIONS {
         let Some(entries) = manifest.get(section) else { continue };
         let parsed: BTreeMap<String, String> = serde_json::from_value(entries.clone())
-            .map_err(|error| ProjectError::unreadable(MANIFEST, format!("`{section}`: {error}")))?;
+            .map_err(|error| ProjectError::unreadable(path, format!("`{section}`: {error}")))?;
         requests.extend(parsed.into_iter().map(|(name, range)| (section.to_owned(), name, range)));
     }
     Ok(requests)
@@ -79,6 +111,7 @@ fn list_packages(lock: &Lock, project: &mut Project) -> Result<(), ProjectError>
             version,
             features: std::collections::BTreeSet::new(),
             checksums: entry.integrity.iter().cloned().collect(),
+            origins: entry.origin(path).into_iter().collect(),
         });
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! The lines of a requirements file, and single requirements as PEP 508 writes them.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::super::ProjectError;
@@ -22,6 +23,9 @@ pub(super) struct Pinned {
     pub(super) version: String,
     pub(super) requirement: Rc<Requirement>,
     pub(super) hashes: Vec<String>,
+    /// Where it comes from, as far as the lock file says.
+    pub(super) origins: BTreeSet<String>,
+    pub(super) marker: String,
 }
 
 pub(super) struct ReadLines {
@@ -101,6 +105,8 @@ impl Line {
             version: version.to_owned(),
             requirement: Rc::clone(&self.requirement),
             hashes: self.hashes.clone(),
+            origins: BTreeSet::new(),
+            marker: self.marker.clone(),
         })
     }
 

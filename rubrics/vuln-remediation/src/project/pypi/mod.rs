@@ -15,7 +15,7 @@ use std::rc::Rc;
 use toml::{Table, Value};
 
 use self::lines::{Line, Pinned};
-use self::resolve::Asked;
+use self::resolve::{Asked, Chosen};
 use super::{Package, Project, ProjectError};
 use crate::registry::Registry;
 use crate::tree::{Tree, file_name};
@@ -30,8 +30,8 @@ struct Files {
     /// Label and requirement.
     manifest: Vec<(String, Line)>,
     constraints: Vec<Line>,
-    /// From lock files, by package.
-    pins: BTreeMap<String, Pinned>,
+    /// From lock files, by package. There are several of a package where environments differ.
+    pins: BTreeMap<String, Vec<Pinned>>,
     has_lock: bool,
 }
 
@@ -47,7 +47,10 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
         return Err(ProjectError::Missing { path: format!("{PYPROJECT}` or `requirements.txt") });
     }
     for (label, line) in &files.manifest {
-        project.request(label.clone(), &line.name, line.requirement.text().trim(), &line.options());
+        // The same package may be asked for once for each kind of environment.
+        let label =
+            if project.requests.contains_key(label) { format!("{label}{}", line.options()) } else { label.clone() };
+        project.request(label, &line.name, line.requirement.text().trim(), &line.options());
     }
     let installed = resolve::resolve(&asked(&files), registry, &mut project);
     check_lock(&files, &installed, &mut project);
@@ -120,9 +123,14 @@ fn place_pins(path: &str, lines: Vec<Line>, files: &mut Files, project: &mut Pro
         let Some(pin) = line.pinned() else { continue };
         project.remainder.insert(format!("{path}#{}@{}", pin.name, pin.version), pin.remainder());
         let name = pin.name.clone();
-        if files.pins.insert(name.clone(), pin.clone()).is_some_and(|other| other.version != pin.version) {
+        let others = files.pins.entry(name.clone()).or_default();
+        // Two versions are fine where markers keep them apart.
+        let clashes =
+            |other: &Pinned| other.version != pin.version && (pin.marker.is_empty() || other.marker == pin.marker);
+        if others.iter().any(|other| clashes(other) || (other.version != pin.version && other.marker.is_empty())) {
             project.invalid(format!("`{name}` is pinned to two versions"));
         }
+        others.push(pin.clone());
         if !files.has_lock {
             files.manifest.push((format!("{path}/{name}"), line));
         }
@@ -139,18 +147,19 @@ fn asked(files: &Files) -> Asked {
     for line in &files.constraints {
         asked.limit(&line.name, Rc::clone(&line.requirement));
     }
-    for pin in files.pins.values() {
+    for pin in files.pins.values().flatten() {
         asked.roots.insert(pin.name.clone());
         asked.limit(&pin.name, Rc::clone(&pin.requirement));
-        if let Some(version) = Version::parse(Ecosystem::PyPi, &pin.version).ok().filter(|_| files.has_lock) {
-            asked.locked.insert(pin.name.clone(), version);
+        let decides = files.has_lock || files.pins[&pin.name].len() > 1;
+        if let Some(version) = Version::parse(Ecosystem::PyPi, &pin.version).ok().filter(|_| decides) {
+            asked.locked.entry(pin.name.clone()).or_default().push(version);
         }
     }
     asked
 }
 
 /// Every package that is installed is in the lock file, if there is one, and nothing else is.
-fn check_lock(files: &Files, installed: &BTreeMap<String, Version>, project: &mut Project) {
+fn check_lock(files: &Files, installed: &Chosen, project: &mut Project) {
     if !files.has_lock {
         return;
     }
@@ -160,24 +169,32 @@ fn check_lock(files: &Files, installed: &BTreeMap<String, Version>, project: &mu
     for (_, line) in files.manifest.iter().filter(|(_, line)| !files.pins.contains_key(&line.name)) {
         project.mismatch(format!("`{}` is not in the lock file", line.name));
     }
-    let uses_hashes = files.pins.values().any(|pin| !pin.hashes.is_empty());
-    for pin in files.pins.values().filter(|pin| uses_hashes && pin.hashes.is_empty()) {
+    let uses_hashes = files.pins.values().flatten().any(|pin| !pin.hashes.is_empty());
+    for pin in files.pins.values().flatten().filter(|pin| uses_hashes && pin.hashes.is_empty()) {
         project.mismatch(format!("`{}` has no hash in the lock file", pin.name));
     }
 }
 
-fn list_packages(files: &Files, installed: BTreeMap<String, Version>, project: &mut Project) {
-    for (name, version) in installed {
-        let checksums = files.pins.get(&name).map(|pin| pin.hashes.clone()).unwrap_or_default();
-        project.packages.push(Package { name, version, features: BTreeSet::new(), checksums });
+fn list_packages(files: &Files, installed: Chosen, project: &mut Project) {
+    for (name, versions) in installed {
+        let pins = files.pins.get(&name).map(Vec::as_slice).unwrap_or_default();
+        for version in versions {
+            let is_meant =
+                |pin: &&Pinned| Version::parse(Ecosystem::PyPi, &pin.version).is_ok_and(|own| own == version);
+            let pin = pins.iter().find(is_meant);
+            let checksums = pin.map(|pin| pin.hashes.clone()).unwrap_or_default();
+            let origins = pin.map(|pin| pin.origins.clone()).unwrap_or_default();
+            let name = name.clone();
+            project.packages.push(Package { name, version, features: BTreeSet::new(), checksums, origins });
+        }
     }
 }
 
 /// A pin of a lock file.
-fn pinned(name: &str, version: &str, hashes: Vec<String>) -> Option<Pinned> {
+fn pinned(name: &str, version: &str, hashes: Vec<String>, origins: BTreeSet<String>) -> Option<Pinned> {
     let name = Ecosystem::PyPi.canonical_name(name);
-    let requirement = Requirement::parse(Ecosystem::PyPi, &format!("=={version}"))?;
-    Some(Pinned { name, version: version.to_owned(), requirement: Rc::new(requirement), hashes })
+    let requirement = Rc::new(Requirement::parse(Ecosystem::PyPi, &format!("=={version}"))?);
+    Some(Pinned { name, version: version.to_owned(), requirement, hashes, origins, marker: String::new() })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::version::{Ecosystem, Requirement, Version};
 pub(super) struct Asked {
     pub(super) roots: BTreeSet<String>,
     /// Pins of a lock file, which decide whatever else is asked for.
-    pub(super) locked: BTreeMap<String, Version>,
+    pub(super) locked: BTreeMap<String, Vec<Version>>,
     limits: BTreeMap<String, Vec<Rc<Requirement>>>,
 }
 
@@ -22,9 +22,12 @@ impl Asked {
     }
 }
 
+/// The versions of every package: one, or in a lock file with forks one for each.
+pub(super) type Chosen = BTreeMap<String, Vec<Version>>;
+
 /// Chooses a version for every package that is needed. Repeats until the choice no longer changes what is asked for; that
 /// ends, because a project that keeps changing its mind is cut off and reported.
-pub(super) fn resolve(asked: &Asked, registry: &Registry, project: &mut Project) -> BTreeMap<String, Version> {
+pub(super) fn resolve(asked: &Asked, registry: &Registry, project: &mut Project) -> Chosen {
     const ROUNDS: usize = 32;
     let mut chosen = BTreeMap::new();
     for _ in 0..ROUNDS {
@@ -40,13 +43,14 @@ pub(super) fn resolve(asked: &Asked, registry: &Registry, project: &mut Project)
     chosen
 }
 
-fn with_dependencies(asked: &Asked, chosen: &BTreeMap<String, Version>, registry: &Registry) -> Asked {
+fn with_dependencies(asked: &Asked, chosen: &Chosen, registry: &Registry) -> Asked {
     let mut grown = asked.clone();
     let mut reached: BTreeSet<String> = asked.roots.clone();
     let mut waiting: Vec<String> = asked.roots.iter().cloned().collect();
     while let Some(name) = waiting.pop() {
-        let release = chosen.get(&name).and_then(|version| registry.release(&name, version));
-        let dependencies = release.and_then(|release| release.dependencies.as_ref()).into_iter().flatten();
+        let versions = chosen.get(&name).into_iter().flatten();
+        let releases = versions.filter_map(|version| registry.release(&name, version));
+        let dependencies = releases.filter_map(|release| release.dependencies.as_ref()).flatten();
         for dependency in dependencies.filter(|dependency| !dependency.optional) {
             let needed = Ecosystem::PyPi.canonical_name(&dependency.name);
             if let Some(requirement) = Requirement::parse(Ecosystem::PyPi, &dependency.requirement) {
@@ -61,13 +65,13 @@ fn with_dependencies(asked: &Asked, chosen: &BTreeMap<String, Version>, registry
     grown
 }
 
-fn choose(asked: &Asked, registry: &Registry) -> BTreeMap<String, Version> {
+fn choose(asked: &Asked, registry: &Registry) -> Chosen {
     let choice = |name: &String| {
         if let Some(locked) = asked.locked.get(name) {
             return Some((name.clone(), locked.clone()));
         }
         let limits = asked.limits.get(name).map(Vec::as_slice).unwrap_or_default();
-        best(name, limits, registry).map(|version| (name.clone(), version))
+        best(name, limits, registry).map(|version| (name.clone(), vec![version]))
     };
     asked.roots.iter().filter_map(choice).collect()
 }
@@ -91,18 +95,20 @@ fn best(name: &str, limits: &[Rc<Requirement>], registry: &Registry) -> Option<V
 }
 
 /// Packages that the excerpt has, but in no version that fits, and pins that do not fit.
-fn report_unsatisfied(asked: &Asked, chosen: &BTreeMap<String, Version>, registry: &Registry, project: &mut Project) {
+fn report_unsatisfied(asked: &Asked, chosen: &Chosen, registry: &Registry, project: &mut Project) {
     for name in asked.roots.iter().filter(|name| !chosen.contains_key(*name)) {
         if !registry.versions(name).is_empty() {
             project.invalid(format!("no version of `{name}` satisfies all requirements"));
         }
     }
-    for (name, version) in chosen {
-        let limits = asked.limits.get(name).into_iter().flatten();
-        if limits.clone().all(|limit| limit.admits(version)) {
+    for (name, versions) in chosen {
+        // In a lock file with forks a requirement may hold in one of them only, and then means the version of that one.
+        let mut limits = asked.limits.get(name).into_iter().flatten();
+        if limits.all(|limit| versions.iter().any(|version| limit.admits(version))) {
             continue;
         }
-        let what = format!("`{name}` at {version} is not what all requirements admit");
+        let texts: Vec<&str> = versions.iter().map(Version::text).collect();
+        let what = format!("`{name}` at {} is not what all requirements admit", texts.join(" and "));
         if asked.locked.contains_key(name) { project.mismatch(what) } else { project.invalid(what) }
     }
 }

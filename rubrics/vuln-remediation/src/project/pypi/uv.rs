@@ -1,4 +1,7 @@
-//! `uv.lock`: pins with hashes, and a copy of what the manifest asks for.
+//! `uv.lock`: pins with hashes and sources, and a copy of what the manifest asks for. A package may be there several
+//! times, once for each fork of the resolution.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -20,9 +23,9 @@ pub(super) fn read(path: &str, text: &str, files: &mut Files, project: &mut Proj
     project.files.insert(path.to_owned());
     project.remainder.insert(path.to_owned(), format!("{:?}", raw.rest));
     files.has_lock = true;
+    check_edges(&raw.packages, project);
     for package in raw.packages {
-        let field = |key: &str| package.get(key).and_then(Value::as_str);
-        let (Some(name), Some(version)) = (field("name"), field("version")) else {
+        let (Some(name), Some(version)) = (field(&package, "name"), field(&package, "version")) else {
             return Err(ProjectError::unreadable(path, "a package has no name or no version"));
         };
         if is_root(&package) {
@@ -31,12 +34,64 @@ pub(super) fn read(path: &str, text: &str, files: &mut Files, project: &mut Proj
         }
         let mut hashes = Vec::new();
         collect_hashes(&Value::Table(package.clone()), &mut hashes);
-        project.remainder.insert(format!("{path}#{name}@{version}"), format!("{hashes:?}"));
-        let pin = pinned(name, version, hashes)
+        let origins = origins(&package, name, version);
+        project.remainder.insert(format!("{path}#{name}@{version}"), format!("{hashes:?} {origins:?}"));
+        let pin = pinned(name, version, hashes, origins)
             .ok_or_else(|| ProjectError::unreadable(path, format!("`{version}` is not a version")))?;
-        files.pins.insert(pin.name.clone(), pin);
+        let forks = files.pins.entry(pin.name.clone()).or_default();
+        if forks.iter().any(|other| other.version == pin.version) {
+            return Err(ProjectError::unreadable(path, format!("`{name} {version}` is there twice")));
+        }
+        forks.push(pin);
     }
     Ok(())
+}
+
+fn field<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
+    table.get(key).and_then(Value::as_str)
+}
+
+/// Every dependency names a package of the lock file, and its version where there are several.
+fn check_edges(packages: &[Table], project: &mut Project) {
+    let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for package in packages {
+        let version = field(package, "version").unwrap_or_default();
+        versions.entry(field(package, "name").unwrap_or_default()).or_default().insert(version);
+    }
+    for package in packages {
+        let from = field(package, "name").unwrap_or_default();
+        for edge in package.get("dependencies").and_then(Value::as_array).into_iter().flatten() {
+            let Some(edge) = edge.as_table() else { continue };
+            let name = field(edge, "name").unwrap_or_default();
+            let fits = match (versions.get(name), field(edge, "version")) {
+                (Some(known), Some(version)) => known.contains(version),
+                (Some(known), None) => known.len() == 1,
+                (None, _) => false,
+            };
+            if !fits {
+                project.mismatch(format!("`{from}` of the lock file depends on a `{name}` that is not there once"));
+            }
+        }
+    }
+}
+
+/// The index or repository of a package, and the hosts of its files. A file that is not named after the package and its
+/// version is somebody else's, and its whole address stays.
+fn origins(package: &Table, name: &str, version: &str) -> BTreeSet<String> {
+    let source = package.get("source").and_then(Value::as_table).into_iter().flatten();
+    let mut origins: BTreeSet<String> =
+        source.map(|(kind, place)| format!("{kind} {}", place.as_str().unwrap_or_default())).collect();
+    let wheels = package.get("wheels").and_then(Value::as_array).into_iter().flatten();
+    for file in wheels.chain(package.get("sdist")) {
+        let Some(url) = file.get("url").and_then(Value::as_str) else { continue };
+        let host = url.split('/').take(3).collect::<Vec<_>>().join("/");
+        let file_name = url.rsplit('/').next().unwrap_or_default();
+        let (own, rest) = file_name.split_at_checked(name.len()).unwrap_or(("", file_name));
+        let is_own = Ecosystem::PyPi.canonical_name(own) == Ecosystem::PyPi.canonical_name(name)
+            && rest.strip_prefix('-').is_some_and(|rest| rest.starts_with(version));
+        origins.insert(if is_own { format!("{host}/…") } else { url.to_owned() });
+    }
+    origins
 }
 
 /// The project itself is listed with where it lies, not with a registry.

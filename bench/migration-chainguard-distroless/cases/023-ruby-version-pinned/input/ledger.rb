@@ -1,0 +1,3 @@
+require "bigdecimal"
+
+puts BigDecimal("1.10") + BigDecimal("2.20")

@@ -1,0 +1,5 @@
+'use strict';
+
+const { WebSocketServer } = require('ws');
+
+exports.listen = (port) => new WebSocketServer({ port });

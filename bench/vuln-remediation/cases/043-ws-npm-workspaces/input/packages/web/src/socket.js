@@ -1,0 +1,5 @@
+'use strict';
+
+const { WebSocket } = require('ws');
+
+exports.connect = (url) => new WebSocket(url);

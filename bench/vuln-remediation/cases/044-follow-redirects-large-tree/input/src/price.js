@@ -1,0 +1,3 @@
+'use strict';
+
+exports.total = (items) => items.reduce((sum, item) => sum + item.price, 0);

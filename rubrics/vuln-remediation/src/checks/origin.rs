@@ -1,0 +1,85 @@
+//! Where a new or changed entry of a lock file comes from, and whether its bytes are those of the release.
+//!
+//! The input's own lock file shows which sources the project trusts and whether it records checksums. An answer may not
+//! bring in another source, nor leave out a checksum that the registry excerpt knows.
+
+use std::collections::BTreeSet;
+
+use super::Patched;
+use crate::failure::{Failure, Failures};
+use crate::project::{Package, Project};
+use crate::version::Ecosystem;
+
+/// Checks every entry that the input does not have exactly as it is.
+pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
+    let habits = Habits::of(patched);
+    let known: BTreeSet<String> = patched.case.before.packages.iter().map(identity).collect();
+    for package in patched.project.packages.iter().filter(|package| !known.contains(&identity(package))) {
+        for origin in package.origins.iter().filter(|origin| !habits.trusts(origin)) {
+            failures.add(
+                Failure::SourceNotTrusted,
+                format!("{package} comes from `{origin}`, which the input does not use"),
+            );
+        }
+        if let Some(what) = habits.checksum_problem(patched, package) {
+            failures.add(Failure::LockChecksumWrong, format!("{package} {what}"));
+        }
+    }
+}
+
+fn identity(package: &Package) -> String {
+    let parts = package.origins.iter().chain(&package.checksums).map(String::as_str);
+    let head = [package.name.as_str(), package.version.text()];
+    head.into_iter().chain(parts).collect::<Vec<_>>().join(" ")
+}
+
+/// What the lock files of the input and of the reference show.
+struct Habits<'a> {
+    origins: BTreeSet<&'a str>,
+    /// Whether entries have checksums at all.
+    has_checksums: bool,
+    /// Whether entries have every checksum that is known of their release.
+    is_complete: bool,
+}
+
+impl<'a> Habits<'a> {
+    fn of(patched: &Patched<'a>) -> Self {
+        let (before, reference) = (&patched.case.before, &patched.reference.project);
+        let both = || before.packages.iter().chain(&reference.packages);
+        let mut origins: BTreeSet<&str> = both().flat_map(|package| &package.origins).map(String::as_str).collect();
+        if origins.is_empty() {
+            origins.extend(defaults(before));
+        }
+        let is_complete = both().filter(|package| !package.checksums.is_empty()).all(|package| {
+            let release = patched.case.registry.release(&package.name, &package.version);
+            release.is_none_or(|release| release.checksums.iter().all(|known| package.checksums.contains(known)))
+        });
+        Self { origins, has_checksums: both().any(|package| !package.checksums.is_empty()), is_complete }
+    }
+
+    fn trusts(&self, origin: &str) -> bool {
+        self.origins.contains(origin)
+    }
+
+    fn checksum_problem(&self, patched: &Patched<'_>, package: &Package) -> Option<&'static str> {
+        let known = &patched.case.registry.release(&package.name, &package.version)?.checksums;
+        // In Go not every module that is selected needs a sum; the reader knows which do.
+        let may_lack = patched.case.task.ecosystem == Ecosystem::Go && package.checksums.is_empty();
+        if known.is_empty() || may_lack {
+            return None;
+        }
+        if package.checksums.iter().any(|checksum| !known.contains(checksum)) {
+            return Some("has a checksum that is not its release's");
+        }
+        if package.checksums.is_empty() && self.has_checksums {
+            return Some("has no checksum");
+        }
+        let lacks_one = known.iter().any(|checksum| !package.checksums.contains(checksum));
+        (self.has_checksums && self.is_complete && lacks_one).then_some("lacks a checksum that its release has")
+    }
+}
+
+/// A lock file that names no source means the public registry, and may as well name it.
+fn defaults(before: &Project) -> &'static [&'static str] {
+    if before.files.contains("package-lock.json") { &["https://registry.npmjs.org/{name}/-/{file}"] } else { &[] }
+}

@@ -1,0 +1,23 @@
+//! Whether a file is valid in its language: strictly for the data formats that have a grammar here, and by what can be
+//! told without one for code.
+//!
+//! Nothing in here says what a file means, and no file is repaired. What is not understood is not called wrong: a false
+//! alarm would refuse a right answer.
+
+pub mod code;
+pub mod json;
+pub mod python;
+
+use crate::tree::file_name;
+
+/// What is wrong with a file that its own tools would not accept. `None` also for kinds of files that are not known.
+pub fn problem(path: &str, text: &str) -> Option<String> {
+    let ending = file_name(path).rsplit_once('.').map_or("", |(_, ending)| ending);
+    match ending {
+        "json" => json::problem(text),
+        "toml" => toml::from_str::<toml::Table>(text).err().map(|error| error.message().to_owned()),
+        "xml" => crate::project::xml_problem(text),
+        "py" | "pyi" => python::problem(text),
+        _ => code::Language::of(ending).and_then(|language| code::problem(text, language)),
+    }
+}
