@@ -13,6 +13,7 @@ use eval_evidence::files::{Dir, FileError, MOST_FILE_BYTES};
 use eval_model::advice::Advice;
 use eval_model::case::ReadCase;
 use eval_model::contract::{Meter, RubricRunner, RunnerError};
+use eval_model::ids::Digest;
 use eval_model::json;
 use eval_model::judge::judge;
 
@@ -20,8 +21,12 @@ use eval_model::judge::judge;
 #[derive(Debug)]
 pub(crate) struct GoldenTest {
     pub(crate) name: String,
-    output_json: String,
+    pub(super) output_json: String,
     pub(crate) expected: Outcome,
+    /// Why an answer that an attack found passes rightly, in the words of who accepted it.
+    pub(super) equivalent: Option<String>,
+    /// Of the file.
+    pub(super) digest: Digest,
 }
 
 /// What a rubric makes of an answer.
@@ -80,6 +85,8 @@ impl Advice for GoldenError {}
 struct GoldenFile {
     output: Box<RawValue>,
     expect: Expect,
+    #[serde(default, deserialize_with = "json::not_null")]
+    equivalent: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -125,7 +132,22 @@ fn golden_test(folder: &Dir, case_name: &str, file_name: &str) -> Result<GoldenT
         .expect
         .outcome()
         .ok_or_else(|| malformed("expect has either passed, score and failure_modes, or fault".to_owned()))?;
-    Ok(GoldenTest { name: name.to_owned(), output_json: file.output.get().to_owned(), expected })
+    check_reason(file.equivalent.as_deref(), &expected).map_err(|message| malformed(message.to_owned()))?;
+    Ok(GoldenTest {
+        name: name.to_owned(),
+        output_json: file.output.get().to_owned(),
+        expected,
+        equivalent: file.equivalent,
+        digest: Digest::of(text.as_bytes()),
+    })
+}
+
+fn check_reason(equivalent: Option<&str>, expected: &Outcome) -> Result<(), &'static str> {
+    match equivalent {
+        Some(reason) if reason.trim().is_empty() => Err("say in `equivalent` why the answer is as good as a right one"),
+        Some(_) if !expected.passes() => Err("an answer that is `equivalent` to a right one passes"),
+        _ => Ok(()),
+    }
 }
 
 impl Expect {
@@ -343,7 +365,7 @@ mod tests {
         refused(
             "a.json",
             r#"{"output":{},"expect":{"fault":"timeout"},"note":1}"#,
-            "unknown field `note`, expected `output` or `expect` at line 1 column 48",
+            "unknown field `note`, expected one of `output`, `expect`, `equivalent` at line 1 column 48",
         );
         refused(
             "a.json",

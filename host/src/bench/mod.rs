@@ -1,8 +1,10 @@
 //! A bench's files: what a registration and a case say, parsed strictly, and the bench as a whole.
 //!
 //! The raw shapes of the files never leave this module; what leaves it has been checked. No command changes a
-//! registration: only `rubric build` writes, and it writes the component and its pin.
+//! registration: only `rubric build` and `rubric attack --write` write, the first the
+//! component and its pin, the second `attack.json`.
 
+pub(crate) mod attack;
 mod case_file;
 pub(crate) mod fence;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::bench::rubric_build::BuildRubricError;
 use crate::live::agent::quoted;
 use eval_evidence::anchor::{KeyError, KeysError, NoteError, OpenCheckpointError};
 use eval_evidence::bundle::{ExportError, OpenBundleError};
-use eval_evidence::files::FileProblem;
+use eval_evidence::files::{FileError, FileProblem};
 use eval_evidence::store::{FinishError, OpenStoreError};
 use eval_evidence::verify::{FirstUse, LastSeenError, State, VerifyError};
 use eval_model::advice::{Advice, Exit};
@@ -88,6 +88,7 @@ pub(super) enum NamedFolder {
     BenchRoot,
     InputRoot,
     Cassettes,
+    Keep,
 }
 
 impl fmt::Display for NamedFolder {
@@ -96,6 +97,7 @@ impl fmt::Display for NamedFolder {
             Self::BenchRoot => "the bench root",
             Self::InputRoot => "the input root",
             Self::Cassettes => "the cassettes' folder",
+            Self::Keep => "the folder for survivors",
         })
     }
 }
@@ -216,6 +218,10 @@ pub(super) enum HostError {
     /// `rubric` says which: a file in backticks, or a bench's own.
     #[error("failed to load {rubric}")]
     LoadRubric { rubric: String, source: LoadRubricError },
+    #[error("the attack is done, but its record cannot be written to `{}`", path.display())]
+    WriteAttack { path: PathBuf, source: FileError },
+    #[error("failed to write the survivor `{}`", path.display())]
+    KeepSurvivor { path: PathBuf, source: FileError },
     #[error("failed to make the folder `{}` for the scratch directory", path.display())]
     MakeScratch { path: PathBuf, source: io::Error },
     #[error("failed to write `{}`, which the rubric left in its scratch directory", path.display())]
@@ -235,6 +241,8 @@ impl Advice for HostError {
             | Self::NoCargoHome
             | Self::BuildRubric { .. }
             | Self::InstallRubric { .. }
+            | Self::WriteAttack { .. }
+            | Self::KeepSurvivor { .. }
             | Self::MakeScratch { .. }
             | Self::WriteScratch { .. } => Exit::HarnessError,
         }
@@ -256,6 +264,8 @@ impl Advice for HostError {
             | Self::WriteCheckpoint { .. }
             | Self::BuildRubric { .. }
             | Self::InstallRubric { .. }
+            | Self::WriteAttack { .. }
+            | Self::KeepSurvivor { .. }
             | Self::WriteScratch { .. } => return None,
         };
         Some(hint.to_owned())

@@ -5,6 +5,7 @@
 //! a run but `record` and `answer_set` are byte-identical between two machines that score the same answers: nothing here reads the
 //! clock, the environment or the host's paths.
 
+mod attack;
 mod author;
 mod evidence;
 mod promotion;
@@ -14,6 +15,7 @@ mod tests;
 
 use serde::Serialize;
 
+pub(crate) use attack::{AttackLine, FaultedLine, MutatorLine, SurvivorLine};
 pub(crate) use author::{GapLine, GoldenLine, InspectionLine, LastRun, RubricLine, TaskClassLine, TriedCaseLine};
 pub(crate) use evidence::{ClassLine, VerificationLine};
 pub(crate) use promotion::VerdictLine;
@@ -68,6 +70,14 @@ pub(crate) enum Line<'a> {
     Golden(GoldenLine<'a>),
     Rubric(RubricLine<'a>),
     Inspection(InspectionLine<'a>),
+    /// What came of the mutants of one mutator.
+    Mutator(MutatorLine<'a>),
+    /// A spoilt answer that passes.
+    Survivor(SurvivorLine<'a>),
+    /// A spoilt answer on which the rubric failed.
+    Faulted(FaultedLine<'a>),
+    /// An attack as a whole.
+    Attack(AttackLine<'a>),
 }
 
 impl Line<'_> {

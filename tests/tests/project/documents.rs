@@ -80,6 +80,8 @@ fn printed() -> BTreeMap<String, BTreeSet<String>> {
     // A broken store has more to say.
     fs::write(workbench.path().join(".codegenie/eval/runs/stray.json"), "{}").expect("a stray file");
     gather(&workbench.eval(["verify"]).run(), &mut kinds);
+    let fixture = Workbench::with_fixture(env!("CARGO_BIN_EXE_eval-host-under-test"));
+    gather(&fixture.eval(["rubric", "attack", "--task-class=fixture"]).run(), &mut kinds);
     kinds
 }
 
@@ -98,6 +100,8 @@ fn every_key_of_every_line_is_documented() {
     let mut printed = printed();
     // Building a rubric takes a toolchain and minutes.
     printed.insert("rubric".to_owned(), BTreeSet::new());
+    // The fixture's rubric judges every mutant.
+    printed.insert("faulted".to_owned(), BTreeSet::new());
     let kinds = |of: &BTreeMap<String, BTreeSet<String>>| of.keys().cloned().collect::<Vec<_>>();
     assert_eq!(kinds(&printed), kinds(&documented), "the kinds that are printed, and those that are documented");
     for (kind, keys) in &printed {

@@ -2,12 +2,14 @@
 
 use clap::Subcommand;
 
-use super::{build, inspect, score, test};
+use super::{attack, build, inspect, score, test};
 use crate::cli::failure::Failure;
 use eval_model::advice::Exit;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum RubricCommand {
+    /// Spoil answers that pass, and list what the rubric lets through.
+    Attack(attack::AttackArgs),
     /// Build a bench's rubric reproducibly, and write rubric.wasm and its pin.
     Build(build::BuildArgs),
     /// Say what a component is: its world, its imports and who grants them, and whether it would load.
@@ -20,6 +22,7 @@ pub(in crate::cli) enum RubricCommand {
 
 pub(in crate::cli) fn rubric(command: RubricCommand) -> Result<Exit, Failure> {
     match command {
+        RubricCommand::Attack(args) => attack::attack(&args),
         RubricCommand::Build(args) => build::build(&args),
         RubricCommand::Inspect(args) => inspect::inspect(&args),
         RubricCommand::Score(args) => score::score(&args),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::attack::TallyFields;
 use super::author::ImportLine;
 use super::evidence::{ClassLine, FindingLine, ReplayLine};
 use super::*;
@@ -110,6 +111,7 @@ impl Facts {
         let mut samples = self.of_runs();
         samples.extend(self.of_evidence());
         samples.extend(self.of_authors());
+        samples.extend(self.of_attacks());
         samples
     }
 
@@ -252,6 +254,34 @@ impl Facts {
             Line::Inspection(inspection),
         ]
     }
+
+    fn of_attacks(&self) -> Vec<Line<'_>> {
+        let tally = || TallyFields { mutants: 4, killed: 1, survivors: 1, accepted: 1, faulted: 1 };
+        vec![
+            Line::Mutator(MutatorLine { mutator: "drop-hunk", tally: tally() }),
+            Line::Survivor(SurvivorLine {
+                case_id: &self.case_id,
+                mutator: "drop-hunk",
+                answer: "right",
+                test: "equivalent-drop-hunk-00000000".to_owned(),
+                score: 1.0,
+                diff: "-a",
+            }),
+            Line::Faulted(FaultedLine {
+                case_id: &self.case_id,
+                mutator: "drop-hunk",
+                answer: "right",
+                fault: "rubric_trap",
+                diff: "-a",
+            }),
+            Line::Attack(AttackLine {
+                task_class: &self.task_class,
+                rubric_digest: Digest::of(b"rubric"),
+                answers: 1,
+                tally: tally(),
+            }),
+        ]
+    }
 }
 
 fn verdict() -> PromotionVerdict {
@@ -341,6 +371,10 @@ fn variant(line: &Line<'_>) -> usize {
         Line::Rubric(_) => 15,
         Line::TriedCase(_) => 16,
         Line::Inspection(_) => 17,
+        Line::Mutator(_) => 18,
+        Line::Survivor(_) => 19,
+        Line::Faulted(_) => 20,
+        Line::Attack(_) => 21,
     }
 }
 
@@ -348,7 +382,7 @@ fn variant(line: &Line<'_>) -> usize {
 fn every_type_has_a_sample_and_says_its_kind_first() {
     let facts = Facts::new();
     let samples = facts.samples();
-    assert_eq!(samples.iter().map(variant).collect::<Vec<_>>(), (0..18).collect::<Vec<_>>());
+    assert_eq!(samples.iter().map(variant).collect::<Vec<_>>(), (0..22).collect::<Vec<_>>());
     for sample in &samples {
         let line = sample.to_json();
         assert!(line.starts_with(r#"{"kind":""#) && !line.contains('\n'), "{line}");
