@@ -12,6 +12,7 @@ use eval_evidence::files::Dir;
 use eval_model::ids::{Digest, TaskClassName, Tier};
 use eval_sandbox::inspect;
 
+use super::attack::{AttackError, OWN_MUTATORS, Target, record};
 use super::golden::{golden_tests, orphaned_tests};
 use super::{BenchFolder, InputRoot, LoadBenchError, LoadedCase, list_task_classes, load_folder, load_rubric};
 use crate::answers::{CassetteError, read_cassette};
@@ -72,8 +73,11 @@ impl Check {
             Err(error) => return self.gap("registration.toml", with_causes(&error)),
         };
         self.registration(&bench, git);
-        self.rubric(&bench);
+        let rubric_digest = self.rubric(&bench);
         self.cases(&bench, input_root);
+        if let Some(rubric_digest) = rubric_digest {
+            self.attack(&bench, rubric_digest, input_root);
+        }
         self.tracked(&bench, task_class, git);
     }
 
@@ -92,14 +96,33 @@ impl Check {
         }
     }
 
-    fn rubric(&mut self, bench: &BenchFolder) {
+    /// The digest of the rubric, if it is the one that its pin vouches for.
+    fn rubric(&mut self, bench: &BenchFolder) -> Option<Digest> {
         match load_rubric(&bench.folder) {
-            Ok((component, _)) => {
+            Ok((component, digest)) => {
                 if let Some(refusal) = inspect(&component).refusal {
                     self.gap("rubric.wasm", refusal.to_string());
                 }
+                Some(digest)
             }
-            Err(error) => self.gap("rubric.wasm", with_causes(&error)),
+            Err(error) => {
+                self.gap("rubric.wasm", with_causes(&error));
+                None
+            }
+        }
+    }
+
+    /// Cases, cassettes and golden tests that cannot be read have been named already.
+    fn attack(&mut self, bench: &BenchFolder, rubric_digest: Digest, input_root: &InputRoot) {
+        match Target::of(bench, input_root) {
+            Ok(target) => {
+                if let Some(problem) = record::problem(&bench.folder, rubric_digest, &target) {
+                    self.gap(record::FILE_NAME, problem);
+                }
+            }
+            Err(AttackError::OwnMutators { error, .. }) => self.gap(OWN_MUTATORS, error.to_string()),
+            Err(AttackError::File(error)) => self.gap(OWN_MUTATORS, error.problem.words()),
+            Err(_) => {}
         }
     }
 
@@ -195,6 +218,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::bench::attack::{Attack, Tally};
     use crate::bench::fixture::{Fixture, NO_COMPONENT};
 
     const CASSETTE: &str = "cases/001-greets/cassette.json";
@@ -205,8 +229,22 @@ mod tests {
         ("rubric.wasm".to_owned(), refusal.to_string())
     }
 
-    /// All that the fence says of a fixture: paths in the bench, and messages.
+    /// Records an attack on a fixture as it is now, if it can be attacked.
+    fn record_attack(fixture: &Fixture, attack: &Attack, input_root: &InputRoot) {
+        let folder = load_folder(&fixture.root(), &Fixture::task_class()).ok();
+        if let Some(target) = folder.and_then(|folder| Target::of(&folder, input_root).ok()) {
+            record::write(&fixture.path(""), attack, Digest::of(NO_COMPONENT), &target).expect("a record");
+        }
+    }
+
+    /// What the fence says of a fixture whose rubric withstood an attack on it as it is now.
     fn gaps_with(fixture: &Fixture, git: &GitFacts, input_root: &InputRoot) -> Vec<(String, String)> {
+        record_attack(fixture, &Attack::default(), input_root);
+        all_gaps(fixture, git, input_root)
+    }
+
+    /// All that the fence says of a fixture: paths in the bench, and messages.
+    fn all_gaps(fixture: &Fixture, git: &GitFacts, input_root: &InputRoot) -> Vec<(String, String)> {
         let (benches, gaps) = fence(&fixture.root(), git, input_root).expect("the root can be listed");
         assert_eq!(benches, 1);
         let told = |gap: Gap| {
@@ -336,6 +374,70 @@ mod tests {
             Digest::of(NO_COMPONENT)
         );
         sole_gap(|fixture| fixture.write("rubric.wasm", "another"), "rubric.wasm", &mismatch);
+    }
+
+    /// What the fence says of the attack that a fixture has on record.
+    fn attack_gap(fixture: &Fixture) -> Option<String> {
+        let gaps = all_gaps(fixture, &GitFacts::default(), &InputRoot::default());
+        gaps.into_iter().find(|(path, _)| path == record::FILE_NAME).map(|(_, message)| message)
+    }
+
+    #[test]
+    fn a_rubric_has_withstood_an_attack_on_the_bench_as_it_is() {
+        const HINT: &str = "; `eval-host rubric attack --write` attacks and records it";
+        let fixture = Fixture::new();
+        let says = |message: &str| assert_eq!(attack_gap(&fixture), Some(format!("{message}{HINT}")));
+        says("missing: no attack on the rubric is recorded");
+        record_attack(&fixture, &Attack::default(), &InputRoot::default());
+        assert_eq!(attack_gap(&fixture), None);
+
+        let stale = "stale: cases, answers, golden tests, block modes or mutators have changed since";
+        for (path, from, to) in [
+            ("registration.toml", "block = [", "block = [\"more\", "),
+            ("cases/001-greets/expected/right.txt", "add", "ADD"),
+            (CASSETTE, "Hello", "Hallo"),
+            ("tests/001-greets/line-lost.json", "\n", " \n"),
+        ] {
+            let whole = fixture.read(path);
+            fixture.edit(path, from, to);
+            says(stale);
+            fixture.write(path, whole);
+            assert_eq!(attack_gap(&fixture), None);
+        }
+        fixture.write("mutators.toml", "");
+        says(stale);
+        fixture.remove("mutators.toml");
+
+        fixture.edit(record::FILE_NAME, &Digest::of(NO_COMPONENT).to_string(), &Digest::of(b"another").to_string());
+        says("stale: the attack was on another rubric");
+        fixture.edit(record::FILE_NAME, "\"mutators_version\": ", "\"mutators_version\": 9");
+        says("recorded by another version of eval-host, which attacks otherwise");
+        fixture.edit(record::FILE_NAME, "\"mutators\"", "\"more\"");
+        let message = attack_gap(&fixture).expect("it is no record");
+        assert!(message.starts_with("not the record of an attack: unknown field `more`"), "{message}");
+    }
+
+    #[test]
+    fn no_survivor_and_no_fault_is_left_open() {
+        for tally in [Tally { survivors: 1, ..Tally::default() }, Tally { faulted: 1, ..Tally::default() }] {
+            let mut attack = Attack::default();
+            attack.mutators.insert("drop-hunk".to_owned(), tally);
+            let fixture = Fixture::new();
+            record_attack(&fixture, &attack, &InputRoot::default());
+            let message = attack_gap(&fixture).expect("a gap");
+            let counts = format!(
+                "survivors that nobody accepted: {}; mutants on which the rubric fails: {}: mend the rubric",
+                tally.survivors, tally.faulted
+            );
+            assert!(message.starts_with(&counts), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_benchs_own_mutators_are_well_formed() {
+        let fixture = Fixture::new();
+        fixture.write("mutators.toml", "[[mutator]]\nname = \"x\"\n");
+        only(&gaps(&fixture), "mutators.toml", "line 1: `mutator`: missing field `path`");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::process::Command;
 use eval_host_tests::{Workbench, copy_tree, guests, install_rubric};
 use serde_json::Value;
 
-use crate::BINARY;
+use crate::{BINARY, rubric_attack as attack};
 
 const BENCH: &str = "bench/fixture";
 const CASE: &str = "001-greets";
@@ -44,11 +44,23 @@ fn edit(path: &Path, from: &str, to: &str) {
 #[test]
 fn whole_benches_have_no_gap() {
     let ours = ["vuln-remediation", "migration-chainguard-distroless"].map(|name| Workbench::with_bench(BINARY, name));
-    for workbench in [workbench()].into_iter().chain(ours) {
+    let fixture = workbench();
+    attack::accept_all(&fixture, "the bench does not ask for it");
+    let _ = fixture.eval(attack::ATTACK).args(["--write"]).run().expect_code(0);
+    for workbench in [fixture].into_iter().chain(ours) {
         let ended = workbench.eval(["fence"]).run().expect_code(0);
         assert_eq!(ended.stdout, "");
         assert!(ended.stderr.ends_with("1 bench, nothing missing\n"), "{}", ended.stderr);
     }
+}
+
+#[test]
+fn a_rubric_has_withstood_an_attack() {
+    gap(|_| {}, "attack.json", "missing: no attack on the rubric is recorded");
+    let workbench = workbench();
+    let _ = workbench.eval(attack::ATTACK).args(["--write"]).run().expect_code(5);
+    let ended = workbench.eval(["fence"]).run().expect_code(5);
+    assert!(ended.stderr.contains("attack.json: survivors that nobody accepted: 1;"), "{}", ended.stderr);
 }
 
 #[test]

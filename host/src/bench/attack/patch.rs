@@ -190,7 +190,8 @@ impl FilePatch {
         let mut after = 0;
         let mut before = 0;
         for hunk in hunks {
-            hunk.write(out, hunk.before + after - before);
+            // Hunks that overlap, as doubled ones do, have no right position.
+            hunk.write(out, (hunk.before + after).saturating_sub(before));
             before += hunk.count(Kind::Removed);
             after += hunk.count(Kind::Added);
         }

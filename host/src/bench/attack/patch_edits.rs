@@ -334,6 +334,8 @@ mod tests {
         assert_eq!(mutants("drop-file").len(), 2);
         let first = DIFF.split("--- a/note.md").next().expect("a beginning");
         assert_eq!(mutants("drop-hunk")[1], first);
+        let shrinks = "--- a/x\n+++ b/x\n@@ -1,3 +0,0 @@\n-a\n-b\n-c\n";
+        assert_eq!(mutants_of(shrinks, "duplicate-hunk", &[]), [format!("{shrinks}@@ -1,3 +0,0 @@\n-a\n-b\n-c\n")]);
         assert_eq!(mutants_of(first, "drop-hunk", &[]), [""]);
         assert_eq!(mutants_of(first, "drop-file", &[]).len(), 0, "its only hunk is dropped already");
     }

@@ -23,7 +23,7 @@ pub fn check_agreement(patched: &Patched<'_>, failures: &mut Failures) {
 pub fn check_requests(patched: &Patched<'_>, failures: &mut Failures) {
     let before = &patched.case.before.requests;
     let after = &patched.project.requests;
-    let moving = moving(&patched.case.before, &patched.reference.project);
+    let fix = Fix::of(&patched.case.before, &patched.reference.project);
     let followers = line::followers(patched);
     let follows = |request: Option<&Request>| request.is_some_and(|request| followers.contains(&request.package));
     let labels: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
@@ -36,7 +36,7 @@ pub fn check_requests(patched: &Patched<'_>, failures: &mut Failures) {
         let is_unasked = change.is != change.was && change.is != change.wanted;
         if is_unasked
             && !follows(change.is.or(change.was))
-            && let Some(failure) = change.failure(patched.case, &moving)
+            && let Some(failure) = change.failure(patched.case, &fix)
         {
             failures.add(failure, change.described(label));
         }
@@ -61,19 +61,20 @@ impl Change<'_> {
         format!("the request `{label}` was {was} and is {is}; the fix has it {wanted}")
     }
 
-    fn failure(&self, case: &Case, moving: &BTreeSet<&str>) -> Option<Failure> {
+    fn failure(&self, case: &Case, fix: &Fix<'_>) -> Option<Failure> {
         let Some(is) = self.is else { return Some(Failure::DependencyRemoved) };
-        if !moving.contains(is.package.as_str()) {
+        if !fix.moving.contains(is.package.as_str()) {
             return Some(Failure::UnrelatedDependencyChange);
         }
         if self.was.is_none() && self.wanted.is_none() {
             return Some(Failure::UnneededRequest);
         }
-        self.requirement_failure(case, is)
+        self.requirement_failure(case, is, fix)
     }
 
-    /// A request may be narrower than it was or than the reference has it, but not wider.
-    fn requirement_failure(&self, case: &Case, is: &Request) -> Option<Failure> {
+    /// A request may be narrower than it was or than the reference has it, but not wider. One that is made narrower shuts
+    /// out what was in use: else it is a change for nothing.
+    fn requirement_failure(&self, case: &Case, is: &Request, fix: &Fix<'_>) -> Option<Failure> {
         let allowed: Vec<&Request> = self.was.into_iter().chain(self.wanted).collect();
         if !allowed.iter().any(|request| request.options == is.options && request.package == is.package) {
             return Some(Failure::UnrelatedDependencyChange);
@@ -86,7 +87,11 @@ impl Change<'_> {
         let versions = admitted(case, is);
         let fits = |request: &&Request| versions.is_subset(&admitted(case, request));
         let narrower = !versions.is_empty() && allowed.iter().any(fits);
-        (!narrower).then_some(Failure::RequirementWidened)
+        if !narrower {
+            return Some(Failure::RequirementWidened);
+        }
+        let still_admits = versions.iter().any(|version| fix.gone.contains(&(is.package.as_str(), version)));
+        still_admits.then_some(Failure::UnneededRequest)
     }
 }
 
@@ -99,11 +104,24 @@ fn admitted(case: &Case, request: &Request) -> BTreeSet<Version> {
     versions.filter(|version| requirement.admits(version)).collect()
 }
 
-/// The packages of which the reference changes the versions in use, or what is asked for.
-fn moving<'a>(before: &'a Project, reference: &'a Project) -> BTreeSet<&'a str> {
-    let (was, wanted) = (by_package(before), by_package(reference));
-    let names = was.keys().chain(wanted.keys()).copied();
-    names.filter(|name| was.get(name) != wanted.get(name)).collect()
+/// What the reference does to packages.
+struct Fix<'a> {
+    /// The packages of which it changes the versions in use, or what is asked for.
+    moving: BTreeSet<&'a str>,
+    /// The versions that it takes out of use.
+    gone: BTreeSet<(&'a str, &'a Version)>,
+}
+
+impl<'a> Fix<'a> {
+    fn of(before: &'a Project, reference: &'a Project) -> Self {
+        let (was, wanted) = (by_package(before), by_package(reference));
+        let names = was.keys().chain(wanted.keys()).copied();
+        let moving = names.filter(|name| was.get(name) != wanted.get(name)).collect();
+        let used = |project: &'a Project| -> BTreeSet<(&'a str, &'a Version)> {
+            project.packages.iter().map(|package| (package.name.as_str(), &package.version)).collect()
+        };
+        Self { moving, gone: used(before).difference(&used(reference)).copied().collect() }
+    }
 }
 
 type Facts<'a> = (BTreeSet<&'a Version>, Vec<&'a Request>);
@@ -130,7 +148,8 @@ mod tests {
 
     fn failure(was: Option<&Request>, is: Option<&Request>, wanted: Option<&Request>) -> Option<Failure> {
         let case = crate::fixture::Fixture::positive().read().unwrap();
-        Change { was, is, wanted }.failure(&case, &["lib"].into())
+        let fix = Fix::of(&case.before, &case.accepts.references[0].project);
+        Change { was, is, wanted }.failure(&case, &fix)
     }
 
     #[test]
@@ -139,6 +158,7 @@ mod tests {
         let judged = |text: &str| failure(Some(&was), Some(&request(text, "")), Some(&wanted));
         assert_eq!(judged(">=1.3,<2"), None);
         assert_eq!(judged("==1.2"), None);
+        assert_eq!(judged(">=1.1,<2"), Some(Failure::UnneededRequest), "what was in use is still admitted");
         assert_eq!(judged(">=1.2"), Some(Failure::RequirementWidened));
         assert_eq!(judged(">=7"), Some(Failure::RequirementWidened), "what admits nothing is no requirement");
     }

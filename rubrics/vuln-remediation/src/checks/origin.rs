@@ -21,6 +21,9 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
                 format!("{package} comes from `{origin}`, which the input does not use"),
             );
         }
+        if habits.names_sources && package.origins.is_empty() {
+            failures.add(Failure::ManifestLockMismatch, format!("{package} names no source, as all others do"));
+        }
         if let Some(what) = habits.checksum_problem(patched, package) {
             failures.add(Failure::LockChecksumWrong, format!("{package} {what}"));
         }
@@ -36,8 +39,12 @@ fn identity(package: &Package) -> String {
 /// What the lock files of the input and of the reference show.
 struct Habits<'a> {
     origins: BTreeSet<&'a str>,
+    /// Whether every entry of the input says where it comes from, but for the project's own packages.
+    names_sources: bool,
     /// Whether entries have checksums at all.
     has_checksums: bool,
+    /// Whether every entry of the input has one, but for the project's own packages.
+    needs_checksums: bool,
     /// Whether entries have every checksum that is known of their release.
     is_complete: bool,
 }
@@ -54,7 +61,18 @@ impl<'a> Habits<'a> {
             let release = patched.case.registry.release(&package.name, &package.version);
             release.is_none_or(|release| release.checksums.iter().all(|known| package.checksums.contains(known)))
         });
-        Self { origins, has_checksums: both().any(|package| !package.checksums.is_empty()), is_complete }
+        let is_own = |package: &&Package| package.origins.is_empty() && package.checksums.is_empty();
+        let always = |is_there: fn(&Package) -> bool| {
+            let mut foreign = before.packages.iter().filter(|package| !is_own(package)).peekable();
+            foreign.peek().is_some() && foreign.all(is_there)
+        };
+        Self {
+            origins,
+            names_sources: always(|package| !package.origins.is_empty()),
+            has_checksums: both().any(|package| !package.checksums.is_empty()),
+            needs_checksums: always(|package| !package.checksums.is_empty()),
+            is_complete,
+        }
     }
 
     fn trusts(&self, origin: &str) -> bool {
@@ -62,6 +80,9 @@ impl<'a> Habits<'a> {
     }
 
     fn checksum_problem(&self, patched: &Patched<'_>, package: &Package) -> Option<&'static str> {
+        if package.checksums.is_empty() && self.needs_checksums {
+            return Some("has no checksum, as all others do");
+        }
         let known = &patched.case.registry.release(&package.name, &package.version)?.checksums;
         // In Go not every module that is selected needs a sum; the reader knows which do.
         let may_lack = patched.case.task.ecosystem == Ecosystem::Go && package.checksums.is_empty();

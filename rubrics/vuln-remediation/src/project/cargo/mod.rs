@@ -29,7 +29,7 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
         project.request(label, &dependency.name, &dependency.requirement, &dependency.options());
     }
     check_root(&manifest, &lock, &mut project);
-    lock.check_reachable(&manifest.name, &mut project);
+    lock.check_entries(&manifest.name, &mut project);
     lock.check_against_registry(registry, &mut project);
     let features = features::enabled(&manifest, &lock, registry);
     features::check_complete(&features, &lock, registry, &mut project);

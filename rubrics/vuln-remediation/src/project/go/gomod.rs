@@ -97,6 +97,9 @@ impl GoMod {
                 self.only("toolchain", version)?;
             }
             ("require", [path, version]) => {
+                if self.requires.iter().any(|require| require.path == *path) {
+                    return None;
+                }
                 let indirect = comment.trim_start_matches('/').trim().starts_with("indirect");
                 self.requires.push(Require { path: path.clone(), version: version.clone(), indirect });
             }

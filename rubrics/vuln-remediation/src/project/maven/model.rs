@@ -36,6 +36,9 @@ impl Model {
         if root.name != "project" {
             return Err(format!("its root element is `{}`", root.name));
         }
+        if let Some(what) = root.repeated() {
+            return Err(what);
+        }
         if root.child("modules").is_some_and(|modules| !modules.children.is_empty()) {
             return Err(
                 "it is a Maven project of several modules, which is not supported: use one `pom.xml`".to_owned()

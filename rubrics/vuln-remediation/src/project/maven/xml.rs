@@ -2,6 +2,8 @@
 //! is refused, because a POM has none and entities of its own are a trap.
 
 /// An element with its text and its children.
+use std::collections::BTreeSet;
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Element {
     pub(super) name: String,
@@ -12,6 +14,25 @@ pub(super) struct Element {
 }
 
 impl Element {
+    /// What is there twice, although only the elements of a list may be: `version` twice in one `dependency`.
+    pub(super) fn repeated(&self) -> Option<String> {
+        if self.is_free {
+            return None;
+        }
+        let mut seen = BTreeSet::new();
+        let twice = self.children.iter().find(|child| !self.is_list_of(&child.name) && !seen.insert(&child.name));
+        match twice {
+            Some(child) => Some(format!("`{}` has `{}` twice", self.name, child.name)),
+            None => self.children.iter().find_map(Self::repeated),
+        }
+    }
+
+    /// Lists are named by the plural of what they hold: `dependencies`, `goals`.
+    fn is_list_of(&self, name: &str) -> bool {
+        let stem = name.strip_suffix('y').map(|stem| format!("{stem}ies"));
+        self.name == format!("{name}s") || stem.is_some_and(|plural| self.name == plural)
+    }
+
     pub(super) fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|child| child.name == name)
     }
@@ -112,11 +133,21 @@ fn add_text(open: &mut [Element], text: &str) -> Result<(), String> {
             "amp" => '&',
             "quot" => '"',
             "apos" => '\'',
-            other => return Err(format!("`&{other};` is not known")),
+            other => numbered(other).ok_or_else(|| format!("`&{other};` is not known"))?,
         });
         element.text.push_str(after);
     }
     Ok(())
+}
+
+/// The character of `&#10;` or `&#xA;`.
+fn numbered(entity: &str) -> Option<char> {
+    let number = entity.strip_prefix('#')?;
+    let code = match number.strip_prefix('x') {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => number.parse(),
+    };
+    code.ok().and_then(char::from_u32)
 }
 
 #[cfg(test)]
@@ -125,14 +156,26 @@ mod tests {
 
     #[test]
     fn elements_text_and_what_is_passed_over() {
-        let root =
-            parse("<?xml version=\"1.0\"?>\n<!-- c --><a x=\"1\"><b> t &amp; u </b><c/><b><![CDATA[<x>]]></b></a>\n")
-                .unwrap();
+        let root = parse(
+            "<?xml version=\"1.0\"?>\n<!-- c --><a x=\"1\"><b> t &amp;&#32;&#x75; </b><c/><b><![CDATA[<x>]]></b></a>\n",
+        )
+        .unwrap();
         assert_eq!(root.name, "a");
         assert_eq!(root.text_of("b"), Some("t & u"));
         assert_eq!(root.children("b").count(), 2);
         assert_eq!(root.children[2].text, "<x>");
         assert_eq!(root.child("c").unwrap().children.len(), 0);
+    }
+
+    #[test]
+    fn only_the_elements_of_a_list_are_there_twice() {
+        let repeated = |text: &str| parse(text).unwrap().repeated();
+        assert_eq!(
+            repeated("<a><dependencies><dependency/><dependency/></dependencies><goals><goal/><goal/></goals></a>"),
+            None
+        );
+        assert_eq!(repeated("<a><configuration><x/><x/></configuration></a>"), None, "a plugin may be told anything");
+        assert_eq!(repeated("<a><b><version/><x/><version/></b></a>").as_deref(), Some("`b` has `version` twice"));
     }
 
     #[test]

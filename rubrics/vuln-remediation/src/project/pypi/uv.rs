@@ -30,12 +30,14 @@ pub(super) fn read(path: &str, text: &str, files: &mut Files, project: &mut Proj
         };
         if is_root(&package) {
             check_copy(&package, files, project);
+            project.remainder.insert(format!("{path}#{name}"), format!("{:?}", edges(&package)));
             continue;
         }
         let mut hashes = Vec::new();
         collect_hashes(&Value::Table(package.clone()), &mut hashes);
         let origins = origins(&package, name, version);
-        project.remainder.insert(format!("{path}#{name}@{version}"), format!("{hashes:?} {origins:?}"));
+        let edges = edges(&package);
+        project.remainder.insert(format!("{path}#{name}@{version}"), format!("{hashes:?} {origins:?} {edges:?}"));
         let pin = pinned(name, version, hashes, origins)
             .ok_or_else(|| ProjectError::unreadable(path, format!("`{version}` is not a version")))?;
         let forks = files.pins.entry(pin.name.clone()).or_default();
@@ -51,24 +53,34 @@ fn field<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
     table.get(key).and_then(Value::as_str)
 }
 
-/// Every dependency names a package of the lock file, and its version where there are several.
+/// What a package depends on, and under which markers.
+fn dependencies(package: &Table) -> impl Iterator<Item = &Table> {
+    package.get("dependencies").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_table)
+}
+
+/// The same without the versions and sources, which may move.
+fn edges(package: &Table) -> BTreeSet<String> {
+    let edge = |edge: &Table| {
+        let stays = edge.iter().filter(|(key, _)| !matches!(key.as_str(), "version" | "source"));
+        format!("{:?}", stays.collect::<Vec<_>>())
+    };
+    dependencies(package).map(edge).collect()
+}
+
+/// Every dependency names one package of the lock file: by its version where there are several, and by nothing that the
+/// package itself does not say.
 fn check_edges(packages: &[Table], project: &mut Project) {
-    let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, Vec<&Table>> = BTreeMap::new();
     for package in packages {
-        let version = field(package, "version").unwrap_or_default();
-        versions.entry(field(package, "name").unwrap_or_default()).or_default().insert(version);
+        by_name.entry(field(package, "name").unwrap_or_default()).or_default().push(package);
     }
     for package in packages {
         let from = field(package, "name").unwrap_or_default();
-        for edge in package.get("dependencies").and_then(Value::as_array).into_iter().flatten() {
-            let Some(edge) = edge.as_table() else { continue };
+        for edge in dependencies(package) {
             let name = field(edge, "name").unwrap_or_default();
-            let fits = match (versions.get(name), field(edge, "version")) {
-                (Some(known), Some(version)) => known.contains(version),
-                (Some(known), None) => known.len() == 1,
-                (None, _) => false,
-            };
-            if !fits {
+            let says = |key: &str, package: &Table| edge.get(key).is_none_or(|said| package.get(key) == Some(said));
+            let meant = by_name.get(name).into_iter().flatten();
+            if meant.filter(|package| says("version", package) && says("source", package)).count() != 1 {
                 project.mismatch(format!("`{from}` of the lock file depends on a `{name}` that is not there once"));
             }
         }
@@ -103,7 +115,7 @@ fn is_root(package: &Table) -> bool {
 /// The lock file repeats the manifest's requirements, and is out of date where they differ.
 fn check_copy(root: &Table, files: &Files, project: &mut Project) {
     let listed = root.get("metadata").and_then(|metadata| metadata.get("requires-dist")).and_then(Value::as_array);
-    let Some(listed) = listed else { return };
+    let listed = listed.map(Vec::as_slice).unwrap_or_default();
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut copied: Vec<(String, String)> = listed
         .iter()
