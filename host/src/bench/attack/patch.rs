@@ -10,6 +10,8 @@ use std::iter::Peekable;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Patch {
     pub(super) files: Vec<FilePatch>,
+    /// Lines behind the last file, such as the signature of a mail.
+    tail: Vec<String>,
     /// Whether the last line of the text ends with a newline.
     ends_with_newline: bool,
 }
@@ -96,11 +98,13 @@ impl Patch {
                 files.push(FilePatch { header: std::mem::take(&mut header), hunks: vec![hunk] });
             }
         }
-        if !header.is_empty() {
+        let is_file = header.iter().any(|line| line.starts_with("diff --git "));
+        let tail = if is_file { Vec::new() } else { std::mem::take(&mut header) };
+        if is_file {
             files.push(FilePatch { header, hunks: Vec::new() });
         }
         let is_patch = files.iter().any(|file| !file.hunks.is_empty());
-        is_patch.then_some(Self { files, ends_with_newline: text.ends_with('\n') })
+        is_patch.then_some(Self { files, tail, ends_with_newline: text.ends_with('\n') })
     }
 
     /// The text, with right counts. A file whose hunks have all become empty is left out.
@@ -108,6 +112,9 @@ impl Patch {
         let mut out = String::new();
         for file in &self.files {
             file.write(&mut out);
+        }
+        for line in &self.tail {
+            let _ = writeln!(out, "{line}");
         }
         if !self.ends_with_newline {
             out.pop();
@@ -299,6 +306,9 @@ new file mode 100644
         let patch = Patch::parse(DIFF).expect("a diff");
         assert_eq!(patch.text(), DIFF);
         assert_eq!(patch.files.iter().map(FilePatch::path).collect::<Vec<_>>(), ["a.txt", "", "new.txt"]);
+        let mailed = format!("{DIFF}-- \n2.47.3\n\n");
+        let patch = Patch::parse(&mailed).expect("a diff");
+        assert_eq!((patch.text(), patch.files.len()), (mailed, 3), "a signature is no file");
         let cut = DIFF.strip_suffix('\n').expect("it ends with a newline");
         assert_eq!(Patch::parse(cut).expect("a diff").text(), cut);
     }

@@ -127,9 +127,8 @@ impl Entry {
     /// Whether the older tree says the same. It writes aliases, links and repositories in a form of its own.
     fn agrees_with(&self, old: &Legacy) -> bool {
         let plain = old.version.strip_prefix("npm:").and_then(|alias| alias.rsplit('@').next()).unwrap_or(&old.version);
-        let same_version = Version::parse(Ecosystem::Npm, plain).is_err() || self.link || plain == self.version;
-        let same = |own: &Option<String>, theirs: &Option<String>| self.link || theirs.is_none() || own == theirs;
-        same_version && same(&self.integrity, &old.integrity) && same(&self.resolved, &old.resolved)
+        let is_release = !self.link && Version::parse(Ecosystem::Npm, plain).is_ok();
+        !is_release || plain == self.version && self.integrity == old.integrity && self.resolved == old.resolved
     }
 
     /// Where the package comes from, with what follows from its name and version left out: the address of a tarball that

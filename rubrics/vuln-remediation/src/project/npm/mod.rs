@@ -211,9 +211,9 @@ mod tests {
     #[test]
     fn a_lock_file_of_version_2_must_agree_with_its_older_tree() {
         let packages = format!(r#"{HUB},"node_modules/ws":{{"version":"7.5.9"}}"#);
-        let version_2 = |ws: &str| {
+        let version_2 = |ws: &str, hub: &str| {
             let legacy =
-                format!(r#""dependencies":{{"hub":{{"version":"1.0.0"}},"ws":{{"version":"{ws}"}}}},"packages""#);
+                format!(r#""dependencies":{{"hub":{{"version":"1.0.0"{hub}}},"ws":{{"version":"{ws}"}}}},"packages""#);
             lock_with(&packages).replace(r#""lockfileVersion":3"#, r#""lockfileVersion":2"#).replacen(
                 r#""packages""#,
                 &legacy,
@@ -221,8 +221,11 @@ mod tests {
             )
         };
         let tree = |lock: String| [(MANIFEST.to_owned(), PACKAGE.to_owned()), (LOCK.to_owned(), lock)].into();
-        assert_eq!(read(&tree(version_2("7.5.9")), &registry()).unwrap().problems, []);
-        assert!(matches!(read(&tree(version_2("7.5.10")), &registry()), Err(ProjectError::Unreadable { .. })));
+        let integrity = r#","integrity":"sha512-h""#;
+        assert_eq!(read(&tree(version_2("7.5.9", integrity)), &registry()).unwrap().problems, []);
+        for other in [version_2("7.5.10", integrity), version_2("7.5.9", "")] {
+            assert!(matches!(read(&tree(other), &registry()), Err(ProjectError::Unreadable { .. })));
+        }
         let version_1 = lock_with(&packages).replace(r#""lockfileVersion":3"#, r#""lockfileVersion":1"#);
         assert!(matches!(read(&tree(version_1), &registry()), Err(ProjectError::Unreadable { .. })));
     }
