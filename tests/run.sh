@@ -25,6 +25,7 @@ export XDG_STATE_HOME="$scratch/state"
 for bench in bench/*/registration.toml; do
   task_class=$(basename "$(dirname "$bench")")
   "$host" rubric test --task-class="$task_class" >/dev/null
+  "$host" rubric attack --task-class="$task_class" --check >/dev/null
   "$host" run --task-class="$task_class" --out="$scratch/store" --trust-on-first-use --quiet
 done
 "$host" verify --out="$scratch/store" --replay

@@ -16,6 +16,18 @@ fn workbench() -> Workbench {
     Workbench::with_fixture(BINARY)
 }
 
+/// A bench whose rubric has withstood an attack.
+fn attacked() -> Workbench {
+    let workbench = workbench();
+    attack::accept_all(&workbench, "the bench does not ask for it");
+    record_attack(&workbench, &[]);
+    workbench
+}
+
+fn record_attack(workbench: &Workbench, more: &[&str]) {
+    let _ = workbench.eval(attack::ATTACK).args(["--write"]).args(more).run().expect_code(0);
+}
+
 fn case_path(workbench: &Workbench) -> PathBuf {
     workbench.path().join(BENCH).join("cases").join(CASE)
 }
@@ -44,10 +56,7 @@ fn edit(path: &Path, from: &str, to: &str) {
 #[test]
 fn whole_benches_have_no_gap() {
     let ours = ["vuln-remediation", "migration-chainguard-distroless"].map(|name| Workbench::with_bench(BINARY, name));
-    let fixture = workbench();
-    attack::accept_all(&fixture, "the bench does not ask for it");
-    let _ = fixture.eval(attack::ATTACK).args(["--write"]).run().expect_code(0);
-    for workbench in [fixture].into_iter().chain(ours) {
+    for workbench in [attacked()].into_iter().chain(ours) {
         let ended = workbench.eval(["fence"]).run().expect_code(0);
         assert_eq!(ended.stdout, "");
         assert!(ended.stderr.ends_with("1 bench, nothing missing\n"), "{}", ended.stderr);
@@ -214,19 +223,19 @@ fn git(folder: &Path, arguments: &[&str]) {
 
 #[test]
 fn every_file_of_a_case_is_tracked_by_git() {
-    let workbench = workbench();
+    let workbench = attacked();
     git(workbench.path(), &["init", "--quiet"]);
     git(workbench.path(), &["add", "bench"]);
     let _ = workbench.eval(["fence"]).run().expect_code(0);
     fs::write(case_path(&workbench).join("expected/notes"), "x").expect("a file");
     let ended = workbench.eval(["fence"]).run().expect_code(5);
     let paths: Vec<Value> = ended.lines("gap").into_iter().map(|gap| gap["path"].clone()).collect();
-    assert_eq!(paths, [format!("{BENCH}/cases/{CASE}/expected/notes")]);
+    assert_eq!(paths, ["attack.json", &format!("cases/{CASE}/expected/notes")].map(|path| format!("{BENCH}/{path}")));
 }
 
 #[test]
 fn a_new_registration_begins_at_bronze() {
-    let workbench = workbench();
+    let workbench = attacked();
     git(workbench.path(), &["init", "--quiet"]);
     git(workbench.path(), &["commit", "--quiet", "--allow-empty", "--message=empty"]);
     edit(
@@ -258,7 +267,7 @@ fn all_gaps_are_answered_at_once() {
 
 #[test]
 fn an_input_that_lies_elsewhere_is_found_and_checked_against_its_pin() {
-    let workbench = workbench();
+    let workbench = attacked();
     let case = case_path(&workbench);
     let cassette: Value = serde_json::from_slice(&fs::read(case.join("cassette.json")).expect("it")).expect("JSON");
     let digest = cassette["input_digest"].as_str().expect("a digest").to_owned();

@@ -94,6 +94,21 @@ fn what_was_accepted_with_a_reason_is_no_survivor() {
 }
 
 #[test]
+fn a_record_is_checked_by_attacking_again() {
+    let workbench = workbench();
+    accept_all(&workbench, "the bench does not ask for it");
+    let unrecorded = workbench.eval(ATTACK).args(["--check"]).run().expect_code(5);
+    assert!(unrecorded.stderr.contains("attack.json is not what this attack gives"), "{}", unrecorded.stderr);
+    let _ = workbench.eval(ATTACK).args(["--write"]).run().expect_code(0);
+    let _ = workbench.eval(ATTACK).args(["--check"]).run().expect_code(0);
+    let path = workbench.fixture().join("attack.json");
+    let embellished = fs::read_to_string(&path).expect("a record").replacen("\"killed\": ", "\"killed\": 9", 1);
+    fs::write(&path, &embellished).expect("a record");
+    let _ = workbench.eval(ATTACK).args(["--check"]).run().expect_code(5);
+    assert_eq!(fs::read_to_string(&path).expect("a record"), embellished, "nothing is written");
+}
+
+#[test]
 fn nothing_is_accepted_without_a_reason() {
     let workbench = workbench();
     accept_all(&workbench, " ");

@@ -47,6 +47,8 @@ pub(super) struct Line {
     pub(super) is_cut: bool,
 }
 
+const GIT: &str = "diff --git ";
+
 const CUT: &str = "\\ No newline at end of file";
 
 impl Line {
@@ -79,30 +81,16 @@ impl Line {
 impl Patch {
     /// The diff that a text is; `None` if it is none, or if its hunks do not have the lines that they say.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut files: Vec<FilePatch> = Vec::new();
-        let mut header: Vec<String> = Vec::new();
+        let mut parts = Parts::default();
         let mut lines = text.strip_suffix('\n').unwrap_or(text).split('\n').peekable();
         while let Some(line) = lines.next() {
-            if !line.starts_with("@@ -") {
-                if line.starts_with("diff --git ") && header.iter().any(|line| line.starts_with("diff --git ")) {
-                    files.push(FilePatch { header: std::mem::take(&mut header), hunks: Vec::new() });
-                }
-                header.push(line.to_owned());
-                continue;
-            }
-            let hunk = Hunk::parse(line, &mut lines)?;
-            if header.is_empty() {
-                files.last_mut()?.hunks.push(hunk);
+            if line.starts_with("@@ -") {
+                parts.hunk(Hunk::parse(line, &mut lines)?)?;
             } else {
-                header.iter().find(|line| line.starts_with("+++ "))?;
-                files.push(FilePatch { header: std::mem::take(&mut header), hunks: vec![hunk] });
+                parts.header(line);
             }
         }
-        let is_file = header.iter().any(|line| line.starts_with("diff --git "));
-        let tail = if is_file { Vec::new() } else { std::mem::take(&mut header) };
-        if is_file {
-            files.push(FilePatch { header, hunks: Vec::new() });
-        }
+        let (files, tail) = parts.finish();
         let is_patch = files.iter().any(|file| !file.hunks.is_empty());
         is_patch.then_some(Self { files, tail, ends_with_newline: text.ends_with('\n') })
     }
@@ -139,6 +127,50 @@ impl Patch {
 
     pub(super) fn lines_mut(&mut self, place: Place) -> &mut Vec<Line> {
         &mut self.files[place.file].hunks[place.hunk].lines
+    }
+}
+
+/// What was read of a diff so far.
+#[derive(Default)]
+struct Parts {
+    files: Vec<FilePatch>,
+    /// Lines that are no hunk's, since the last one.
+    header: Vec<String>,
+}
+
+impl Parts {
+    /// A file may have no hunks: one that is empty, or that only moves.
+    fn header(&mut self, line: &str) {
+        if line.starts_with(GIT) && self.begins_file() {
+            self.file(Vec::new());
+        }
+        self.header.push(line.to_owned());
+    }
+
+    fn begins_file(&self) -> bool {
+        self.header.iter().any(|line| line.starts_with(GIT))
+    }
+
+    fn file(&mut self, hunks: Vec<Hunk>) {
+        self.files.push(FilePatch { header: std::mem::take(&mut self.header), hunks });
+    }
+
+    fn hunk(&mut self, hunk: Hunk) -> Option<()> {
+        if self.header.is_empty() {
+            self.files.last_mut()?.hunks.push(hunk);
+        } else {
+            self.header.iter().find(|line| line.starts_with("+++ "))?;
+            self.file(vec![hunk]);
+        }
+        Some(())
+    }
+
+    /// The files, and the lines behind the last one.
+    fn finish(mut self) -> (Vec<FilePatch>, Vec<String>) {
+        if self.begins_file() {
+            self.file(Vec::new());
+        }
+        (self.files, self.header)
     }
 }
 

@@ -78,11 +78,20 @@ impl Record {
 
 /// Writes what came of an attack into a bench's folder, whole or not at all. It is committed, so it is not private.
 pub(crate) fn write(bench: &Path, attack: &Attack, rubric_digest: Digest, target: &Target) -> Result<(), FileError> {
-    let record = Record::new(attack, rubric_digest, target);
-    let text = serde_json::to_string_pretty(&record).expect("names and numbers serialise") + "\n";
+    let text = text(attack, rubric_digest, target);
     let mut draft = Draft::begin(Dir::open_ambient(bench)?, FILE_NAME, Audience::Umask)?;
     draft.write(text.as_bytes())?;
     draft.publish().map(drop)
+}
+
+fn text(attack: &Attack, rubric_digest: Digest, target: &Target) -> String {
+    let record = Record::new(attack, rubric_digest, target);
+    serde_json::to_string_pretty(&record).expect("names and numbers serialise") + "\n"
+}
+
+/// Whether a bench has exactly this attack on record.
+pub(crate) fn is_recorded(bench: &Dir, attack: &Attack, rubric_digest: Digest, target: &Target) -> bool {
+    bench.read_text(FILE_NAME, MOST_FILE_BYTES).is_ok_and(|recorded| recorded == text(attack, rubric_digest, target))
 }
 
 /// Why the attack that a bench has on record is not one on this rubric and this target that the rubric withstood.

@@ -40,6 +40,9 @@ pub(in crate::cli) struct AttackArgs {
     /// Record the attack as attack.json in the bench, which the fence asks for.
     #[arg(long, conflicts_with = "limit_per_mutator")]
     write: bool,
+    /// Write nothing; exit 5 if attack.json is not what this attack gives.
+    #[arg(long, conflicts_with_all = ["limit_per_mutator", "write"])]
+    check: bool,
     /// Write each survivor to `DIR/<case-id>/<name>.json`, a golden test without a reason. Say in `equivalent` why it is as good
     /// as a right answer, and move it to the bench's tests, to accept it.
     #[arg(long, value_name = "DIR")]
@@ -67,7 +70,11 @@ pub(super) fn attack(args: &AttackArgs) -> Result<Exit, Failure> {
             .map_err(|source| HostError::WriteAttack { path: folder.to_owned(), source })?;
     }
     advise(&mut printer, args, &found);
-    let is_clean = found.survivors.is_empty() && found.faults.is_empty();
+    let is_other = args.check && !record::is_recorded(&bench.folder, &found, bench.rubric_digest, &target);
+    if is_other {
+        printer.tell(&format!("{} is not what this attack gives: record it again with --write", record::FILE_NAME));
+    }
+    let is_clean = found.survivors.is_empty() && found.faults.is_empty() && !is_other;
     let exit = match found.total().mutants {
         0 => Exit::NoCases,
         _ if is_clean => Exit::Ok,
@@ -131,7 +138,7 @@ fn advise(printer: &mut Printer, args: &AttackArgs, found: &Attack) {
     }
     if args.write {
         printer.tell(&format!("recorded as {}", record::FILE_NAME));
-    } else if found.survivors.is_empty() && found.faults.is_empty() {
+    } else if !args.check && found.survivors.is_empty() && found.faults.is_empty() {
         printer.tell(&format!("record it as {} with --write", record::FILE_NAME));
     }
 }
