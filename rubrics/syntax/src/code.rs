@@ -15,6 +15,7 @@ pub enum Language {
 
 impl Language {
     /// The language of a file, by the ending of its name.
+    #[must_use]
     pub fn of(ending: &str) -> Option<Self> {
         match ending {
             "go" => Some(Self::Go),
@@ -36,6 +37,7 @@ impl Language {
 }
 
 /// What is wrong with a piece of code.
+#[must_use]
 pub fn problem(text: &str, language: Language) -> Option<String> {
     // A script may say what runs it.
     let body = if text.starts_with("#!") && !text.starts_with("#![") {

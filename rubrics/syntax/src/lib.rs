@@ -8,15 +8,14 @@ pub mod code;
 pub mod json;
 pub mod python;
 
-use crate::tree::file_name;
-
 /// What is wrong with a file that its own tools would not accept. `None` also for kinds of files that are not known.
+#[must_use]
 pub fn problem(path: &str, text: &str) -> Option<String> {
-    let ending = file_name(path).rsplit_once('.').map_or("", |(_, ending)| ending);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     match ending {
         "json" => json::problem(text),
         "toml" => toml::from_str::<toml::Table>(text).err().map(|error| error.message().to_owned()),
-        "xml" => crate::project::xml_problem(text),
         "py" | "pyi" => python::problem(text),
         _ => code::Language::of(ending).and_then(|language| code::problem(text, language)),
     }

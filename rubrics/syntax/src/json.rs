@@ -6,6 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Number, Value};
 
 /// What is wrong with a text that should be JSON.
+#[must_use]
 pub fn problem(text: &str) -> Option<String> {
     parse(text).err()
 }

@@ -1,6 +1,7 @@
 //! Python: whether brackets and strings are closed, every block has a body, and indentation is consistent.
 
 /// What is wrong with a piece of Python.
+#[must_use]
 pub fn problem(text: &str) -> Option<String> {
     let mut reader = Reader::default();
     let mut rest = text;
