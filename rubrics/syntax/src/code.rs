@@ -26,10 +26,12 @@ impl Language {
         }
     }
 
-    /// Whether `#` may begin a piece of code: an attribute in Rust, a private name in JavaScript.
+    /// Whether `#` may begin a piece of code: an attribute or a repetition of a macro in Rust, a private name in JavaScript.
     fn allows_hash(self, after: &str) -> bool {
         match self {
-            Self::Rust => after.starts_with(['[', '!', '"', '#']) || after.starts_with(|c: char| c.is_alphanumeric()),
+            Self::Rust => {
+                after.starts_with(['[', '!', '"', '#', '(']) || after.starts_with(|c: char| c.is_alphanumeric())
+            }
             Self::JavaScript => after.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$'),
             Self::Go | Self::Java => false,
         }

@@ -1,4 +1,5 @@
-//! Python: whether brackets and strings are closed, every block has a body, and indentation is consistent.
+//! Python: whether brackets and strings are closed, every block has a body, indentation is consistent, and no two names stand
+//! side by side.
 
 /// What is wrong with a piece of Python.
 #[must_use]
@@ -109,6 +110,9 @@ impl Reader {
         if line.code.is_empty() {
             return Ok(());
         }
+        if let Some((first, second)) = neighbours(&line.code) {
+            return Err(format!("nothing stands between `{first}` and `{second}`"));
+        }
         let current = self.indents.last().cloned().unwrap_or_default();
         if self.opens_block {
             if line.indent.len() <= current.len() || !line.indent.starts_with(&current) {
@@ -134,6 +138,34 @@ impl Reader {
     }
 }
 
+/// Words that may stand beside a name, also those that are keywords in some places only.
+const KEYWORDS: [&str; 38] = [
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "case", "class", "continue", "def",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "match",
+    "nonlocal", "not", "or", "pass", "raise", "return", "try", "type", "while", "with", "yield",
+];
+
+/// Two names or numbers with nothing but blanks between them, neither of them a keyword: no statement has that.
+fn neighbours(code: &str) -> Option<(&str, &str)> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut before: Option<&str> = None;
+    let mut rest = code;
+    while let Some(first) = rest.chars().next() {
+        let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(length.max(first.len_utf8()));
+        rest = after;
+        if first.is_whitespace() {
+            continue;
+        }
+        let name = (length > 0 && !KEYWORDS.contains(&word)).then_some(word);
+        if let (Some(before), Some(name)) = (before, name) {
+            return Some((before, name));
+        }
+        before = name;
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::problem;
@@ -156,6 +188,24 @@ mod tests {
             "class A:\n    def f(self):\n    def g(self):\n        pass\n",
         ] {
             assert!(problem(text).unwrap().contains("body"), "{text}");
+        }
+    }
+
+    #[test]
+    fn two_names_do_not_stand_side_by_side() {
+        for text in ["stray stray\n", "x = 1 2\n", "def f():\n    return a b\n", "f(a\n  b)\n"] {
+            assert!(problem(text).unwrap().contains("nothing stands between"), "{text}");
+        }
+        for text in [
+            "match command:\n    case Point(x=0) if not y: pass\n",
+            "type Point = tuple\n",
+            "x = rb'a' 'b'\n",
+            "async def f(): await g()\n",
+            "from . import a as b\n",
+            "x = 1.5e3 if a is not None else 0x1f\n",
+            "@ a . b\n",
+        ] {
+            assert_eq!(problem(text), None, "{text}");
         }
     }
 
