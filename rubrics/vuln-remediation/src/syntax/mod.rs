@@ -6,6 +6,7 @@
 
 pub mod code;
 pub mod json;
+pub mod members;
 pub mod python;
 
 use crate::tree::file_name;
