@@ -5,10 +5,12 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use super::members::Checked;
+
 /// What is wrong with a text that should be JSON.
 #[must_use]
 pub fn problem(text: &str) -> Option<String> {
-    parse(text).err()
+    serde_json::from_str::<Checked>(text).err().map(|error| error.to_string())
 }
 
 /// Reads a text, or says what is wrong with it.
@@ -20,7 +22,9 @@ pub fn parse(text: &str) -> Result<Value, String> {
     serde_json::from_str::<Strict>(text).map(|Strict(value)| value).map_err(|error| error.to_string())
 }
 
-struct Strict(Value);
+/// A value in which no object has a key twice.
+#[derive(Debug)]
+pub struct Strict(pub Value);
 
 impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

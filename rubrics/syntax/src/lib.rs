@@ -6,6 +6,7 @@
 
 pub mod code;
 pub mod json;
+pub mod members;
 pub mod python;
 
 /// What is wrong with a file that its own tools would not accept. `None` also for kinds of files that are not known.

@@ -1,6 +1,7 @@
 //! The case: what the agent was given, and what the curator accepts.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use eval_diff::Applied;
 use eval_rubric::{BenchCase, CaseFiles, Disposition, RubricError};
@@ -161,7 +162,8 @@ impl Case {
         let advisories: Vec<Advisory> = json(files, "input/advisories.json")?;
         let registry: Registry = json(files, "input/registry.json")?;
         check_given(&task, &advisories, &registry)?;
-        let before = project::read(task.ecosystem, &input, &registry).map_err(|error| malformed("input", &error))?;
+        let before =
+            project::read(task.ecosystem, &input, &registry, None).map_err(|error| malformed("input", &error))?;
         let raw: RawVerdict = toml::from_str(&files.read_text("expected/verdict.toml")?)
             .map_err(|error| malformed("expected/verdict.toml", &error.message()))?;
         check_disposition(bench_case.disposition, &raw)?;
@@ -189,7 +191,9 @@ impl Case {
 
     /// The packages of a project that an advisory concerns.
     fn concerned<'a>(&'a self, advisory: &'a Advisory, project: &'a Project) -> impl Iterator<Item = &'a Package> {
-        project.packages.iter().filter(|package| {
+        let names: Vec<String> = advisory.affected.iter().map(|affected| affected.package.canonical_name()).collect();
+        let named = project.packages.iter().map(Rc::as_ref).filter(move |package| names.contains(&package.name));
+        named.filter(|package| {
             advisory.concerns(&Use {
                 ecosystem: self.task.ecosystem,
                 name: &package.name,
@@ -233,7 +237,7 @@ impl Reference {
     fn read(rules: ReferenceRules, files: &CaseFiles, case: &Case) -> Result<Self, RubricError> {
         let path = format!("expected/{}", rules.diff);
         let applied = patch::apply(&case.input, &files.read_text(&path)?).map_err(|error| malformed(&path, &error))?;
-        let project = project::read(case.task.ecosystem, &applied.tree, &case.registry)
+        let project = project::read(case.task.ecosystem, &applied.tree, &case.registry, Some(&case.before))
             .map_err(|error| malformed(&path, &error))?;
         let delta_path = format!("expected/{}", rules.delta);
         let delta: Delta = json(files, &delta_path)?;
@@ -365,7 +369,7 @@ mod tests {
         let registry = format!(r#"{{"ecosystem":"{ecosystem}","taken_at":"","packages":{{}}}}"#);
         let registry: Registry = serde_json::from_str(&registry).unwrap();
         let tree: Tree = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
-        project::read(registry.ecosystem, &tree, &registry).unwrap_err().to_string()
+        project::read(registry.ecosystem, &tree, &registry, None).unwrap_err().to_string()
     }
 
     #[test]

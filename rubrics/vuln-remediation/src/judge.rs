@@ -56,7 +56,7 @@ fn judge_patch(case: &Case, text: &str) -> Verdict {
     if case.accepts.references.is_empty() {
         return useless(Failure::PatchWhereDeclineWasRight, "nothing should change").with_part("decision", 0.0);
     }
-    let project = match project::read(case.task.ecosystem, &applied.tree, &case.registry) {
+    let project = match project::read(case.task.ecosystem, &applied.tree, &case.registry, Some(&case.before)) {
         Ok(project) => project,
         Err(error) => return useless(Failure::ProjectUnreadable, error).with_part("applies", 1.0),
     };

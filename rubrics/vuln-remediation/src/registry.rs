@@ -64,6 +64,11 @@ impl Registry {
             .or_else(|| versions.iter().find(|(text, _)| same(text)).map(|(_, release)| release))
     }
 
+    /// The packages that the excerpt has.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.packages.keys().map(String::as_str)
+    }
+
     /// All versions of a package, in ascending order.
     pub fn versions(&self, name: &str) -> Vec<(Version, &Release)> {
         let parsed = |(text, release): (&String, _)| Version::parse(self.ecosystem, text).ok().map(|v| (v, release));

@@ -1,7 +1,7 @@
 //! Whether a file is valid in its language. What every rubric can tell is in [`eval_syntax`]; this adds the formats that only
 //! this rubric reads.
 
-pub use eval_syntax::json;
+pub use eval_syntax::{json, members};
 
 use crate::tree::file_name;
 

@@ -53,7 +53,7 @@ fn mutants(golden: &GoldenCase, case: &Case) -> Vec<(String, String)> {
 
 /// For every package that the answer brings in: the version below and the one above, with the right checksums.
 fn moved_versions(case: &Case, diff: &str, applied: &Applied) -> Vec<(String, String)> {
-    let project = project::read(case.task.ecosystem, &applied.tree, &case.registry).unwrap();
+    let project = project::read(case.task.ecosystem, &applied.tree, &case.registry, None).unwrap();
     let old: BTreeSet<(&str, &str)> =
         case.before.packages.iter().map(|package| (package.name.as_str(), package.version.text())).collect();
     let mut all = Vec::new();

@@ -3,11 +3,11 @@
 //! Such a release may depend on other packages, or on other versions of them, than the reference's. Those may move, come
 //! and go with it. Whether they fit is what the lock file is checked for; here it is only said which ones they are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Patched;
+use super::{Patched, touched};
 use crate::case::{Bump, Case};
-use crate::project::Project;
+use crate::project::{Package, Project};
 use crate::version::Version;
 
 /// The packages that may differ from the reference because of the releases that the answer chose in its line.
@@ -25,26 +25,32 @@ pub fn followers(patched: &Patched<'_>) -> BTreeSet<String> {
 
 /// The packages that the answer has at another version of the line that the reference moves them to.
 fn chosen(patched: &Patched<'_>) -> BTreeSet<String> {
-    let has = |project: &Project, name: &str, version: &Version| {
-        project.packages.iter().any(|package| package.name == name && package.version == *version)
+    let names: BTreeSet<&str> = touched(&patched.reference.project).collect();
+    let before = patched.case.before.named(&names);
+    let has = |packages: Option<&Vec<&Package>>, version: &Version| {
+        packages.is_some_and(|packages| packages.iter().any(|package| package.version == *version))
     };
-    let moved = patched.reference.project.packages.iter();
-    let moved: Vec<_> = moved.filter(|wanted| !has(&patched.case.before, &wanted.name, &wanted.version)).collect();
-    let is_other = |name: &str, version: &Version| {
-        let in_line =
-            |wanted: &&&crate::project::Package| wanted.name == name && wanted.version.line() == version.line();
-        moved.iter().any(|wanted| in_line(&wanted)) && !moved.iter().any(|w| w.name == name && w.version == *version)
+    let came = patched.reference.project.came.iter();
+    let mut moved: BTreeMap<&str, Vec<&Package>> = BTreeMap::new();
+    for wanted in came.filter(|wanted| !has(before.get(wanted.name.as_str()), &wanted.version)) {
+        moved.entry(&wanted.name).or_default().push(wanted);
+    }
+    let is_other = |wanted: &[&Package], version: &Version| {
+        let in_line = wanted.iter().any(|wanted| wanted.version.line() == version.line());
+        in_line && !wanted.iter().any(|wanted| wanted.version == *version)
     };
-    let packages = patched.project.packages.iter().filter(|package| is_other(&package.name, &package.version));
-    packages.map(|package| package.name.clone()).collect()
+    let packages = patched.project.named(&moved.keys().copied().collect()).into_iter();
+    let others = packages.filter(|(name, own)| own.iter().any(|package| is_other(&moved[name], &package.version)));
+    others.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// What packages of a project depend on, directly or not, as far as the registry says.
 fn dependencies(case: &Case, project: &Project, of: &[String]) -> BTreeSet<String> {
+    let known = project.named(&case.registry.names().collect());
     let mut reached = BTreeSet::new();
     let mut waiting: Vec<String> = of.to_vec();
     while let Some(name) = waiting.pop() {
-        let versions = project.packages.iter().filter(|package| package.name == name);
+        let versions = known.get(name.as_str()).into_iter().flatten();
         let releases = versions.filter_map(|package| case.registry.release(&name, &package.version));
         let listed = releases.filter_map(|release| release.dependencies.as_ref()).flatten();
         for dependency in listed {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Patched, line};
+use super::{Patched, line, touched};
 use crate::case::Case;
 use crate::failure::{Failure, Failures};
 use crate::project::{Problem, Project, Request};
@@ -114,22 +114,24 @@ struct Fix<'a> {
 
 impl<'a> Fix<'a> {
     fn of(before: &'a Project, reference: &'a Project) -> Self {
-        let (was, wanted) = (by_package(before), by_package(reference));
-        let names = was.keys().chain(wanted.keys()).copied();
-        let moving = names.filter(|name| was.get(name) != wanted.get(name)).collect();
-        let used = |project: &'a Project| -> BTreeSet<(&'a str, &'a Version)> {
-            project.packages.iter().map(|package| (package.name.as_str(), &package.version)).collect()
+        let requests = before.requests.values().chain(reference.requests.values());
+        let names: BTreeSet<&str> =
+            touched(reference).chain(requests.map(|request| request.package.as_str())).collect();
+        let (was, wanted) = (by_package(before, &names), by_package(reference, &names));
+        let used = |facts: &BTreeMap<&'a str, Facts<'a>>| -> BTreeSet<(&'a str, &'a Version)> {
+            facts.iter().flat_map(|(name, (versions, _))| versions.iter().map(|version| (*name, *version))).collect()
         };
-        Self { moving, gone: used(before).difference(&used(reference)).copied().collect() }
+        let gone = used(&was).difference(&used(&wanted)).copied().collect();
+        Self { moving: names.into_iter().filter(|name| was.get(name) != wanted.get(name)).collect(), gone }
     }
 }
 
 type Facts<'a> = (BTreeSet<&'a Version>, Vec<&'a Request>);
 
-fn by_package(project: &Project) -> BTreeMap<&str, Facts<'_>> {
+fn by_package<'a>(project: &'a Project, names: &BTreeSet<&str>) -> BTreeMap<&'a str, Facts<'a>> {
     let mut facts: BTreeMap<&str, Facts<'_>> = BTreeMap::new();
-    for package in &project.packages {
-        facts.entry(&package.name).or_default().0.insert(&package.version);
+    for (name, packages) in project.named(names) {
+        facts.entry(name).or_default().0.extend(packages.into_iter().map(|package| &package.version));
     }
     for request in project.requests.values() {
         facts.entry(&request.package).or_default().1.push(request);

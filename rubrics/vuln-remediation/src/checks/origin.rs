@@ -13,8 +13,11 @@ use crate::version::Ecosystem;
 /// Checks every entry that the input does not have exactly as it is.
 pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
     let habits = Habits::of(patched);
-    let known: BTreeSet<String> = patched.case.before.packages.iter().map(identity).collect();
-    for package in patched.project.packages.iter().filter(|package| !known.contains(&identity(package))) {
+    let known = patched.case.before.named(&patched.touched());
+    let is_known = |package: &Package| {
+        known.get(package.name.as_str()).is_some_and(|same| same.iter().any(|known| is_same(known, package)))
+    };
+    for package in patched.project.came.iter().filter(|package| !is_known(package)) {
         for origin in package.origins.iter().filter(|origin| !habits.trusts(origin)) {
             failures.add(
                 Failure::SourceNotTrusted,
@@ -30,10 +33,10 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
     }
 }
 
-fn identity(package: &Package) -> String {
-    let parts = package.origins.iter().chain(&package.checksums).map(String::as_str);
-    let head = [package.name.as_str(), package.version.text()];
-    head.into_iter().chain(parts).collect::<Vec<_>>().join(" ")
+fn is_same(known: &Package, package: &Package) -> bool {
+    known.version.text() == package.version.text()
+        && known.origins == package.origins
+        && known.checksums == package.checksums
 }
 
 /// What the lock files of the input and of the reference show.
@@ -52,7 +55,7 @@ struct Habits<'a> {
 impl<'a> Habits<'a> {
     fn of(patched: &Patched<'a>) -> Self {
         let (before, reference) = (&patched.case.before, &patched.reference.project);
-        let both = || before.packages.iter().chain(&reference.packages);
+        let both = || before.packages.iter().chain(&reference.came);
         let mut origins: BTreeSet<&str> = both().flat_map(|package| &package.origins).map(String::as_str).collect();
         if origins.is_empty() {
             origins.extend(defaults(before));
@@ -61,10 +64,10 @@ impl<'a> Habits<'a> {
             let release = patched.case.registry.release(&package.name, &package.version);
             release.is_none_or(|release| release.checksums.iter().all(|known| package.checksums.contains(known)))
         });
-        let is_own = |package: &&Package| package.origins.is_empty() && package.checksums.is_empty();
+        let is_own = |package: &Package| package.origins.is_empty() && package.checksums.is_empty();
         let always = |is_there: fn(&Package) -> bool| {
             let mut foreign = before.packages.iter().filter(|package| !is_own(package)).peekable();
-            foreign.peek().is_some() && foreign.all(is_there)
+            foreign.peek().is_some() && foreign.all(|package| is_there(package))
         };
         Self {
             origins,

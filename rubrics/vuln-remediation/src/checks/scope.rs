@@ -98,11 +98,8 @@ fn is_comment(line: &str) -> bool {
 
 /// What dependency files say besides dependencies is what they said, or what the reference makes of it.
 fn check_remainder(patched: &Patched<'_>, failures: &mut Failures) {
-    let (before, reference) = (&patched.case.before.remainder, &patched.reference.project.remainder);
-    for (label, text) in &patched.project.remainder {
-        // What the input does not have belongs to a file or a package version that the patch brings in.
-        let Some(was) = before.get(label) else { continue };
-        if text != was && reference.get(label) != Some(text) {
+    for (label, text) in &patched.project.altered {
+        if patched.reference.project.altered.get(label) != Some(text) {
             let what = "says something else besides dependencies than before";
             failures.add(Failure::UnrelatedChange, format!("`{label}` {what}"));
         }

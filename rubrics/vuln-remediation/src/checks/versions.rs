@@ -8,17 +8,17 @@ use crate::failure::{Failure, Failures};
 use crate::project::{Package, Project};
 use crate::version::{Line, Version};
 
-/// The versions of every package.
-type Versions = BTreeMap<String, BTreeSet<Version>>;
+/// The versions of packages, by name.
+type Versions<'a> = BTreeMap<&'a str, BTreeSet<&'a Version>>;
 
 /// Checks every package version that comes in or goes.
 pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
-    let before = all(&patched.case.before);
-    let reference = all(&patched.reference.project);
-    let after = all(patched.project);
+    let touched = patched.touched();
+    let [before, reference, after] =
+        [&patched.case.before, &patched.reference.project, patched.project].map(|project| versions(project, &touched));
     let followers = line::followers(patched);
     let comparison = Comparison { patched, before: &before, reference: &reference, after: &after, followers };
-    for package in &patched.project.packages {
+    for package in &patched.project.came {
         if !of(&before, &package.name).any(|version| *version == package.version) {
             comparison.check_new(package, failures);
         }
@@ -28,19 +28,16 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
     comparison.check_removed(failures);
 }
 
-fn all(project: &Project) -> Versions {
-    let mut versions = Versions::new();
-    for package in &project.packages {
-        versions.entry(package.name.clone()).or_default().insert(package.version.clone());
-    }
-    versions
+fn versions<'a>(project: &'a Project, names: &BTreeSet<&str>) -> Versions<'a> {
+    let named = project.named(names).into_iter();
+    named.map(|(name, packages)| (name, packages.into_iter().map(|package| &package.version).collect())).collect()
 }
 
 struct Comparison<'a> {
     patched: &'a Patched<'a>,
-    before: &'a Versions,
-    reference: &'a Versions,
-    after: &'a Versions,
+    before: &'a Versions<'a>,
+    reference: &'a Versions<'a>,
+    after: &'a Versions<'a>,
     followers: BTreeSet<String>,
 }
 
@@ -111,7 +108,7 @@ impl Comparison<'_> {
     /// Where several lines of a package are in use, each consumer stays on the line that the reference leaves it on.
     fn check_lines(&self, failures: &mut Failures) {
         for name in self.reference.keys().filter(|name| !self.moved_to(name).is_empty()) {
-            let lines = |versions: &Versions| of(versions, name).map(Version::line).collect::<BTreeSet<Line>>();
+            let lines = |versions: &Versions<'_>| of(versions, name).map(Version::line).collect::<BTreeSet<Line>>();
             let (is, wanted) = (lines(self.after), lines(self.reference));
             // A line that is in neither was caught already, and one that was left as it was is not a move.
             if !is.is_empty() && is.is_subset(&wanted) && is != wanted {
@@ -126,7 +123,7 @@ impl Comparison<'_> {
             let is_left = of(self.after, name).all(|version| of(self.before, name).any(|old| old == version));
             // A package that is gone altogether is not left but removed.
             let is_gone = of(self.after, name).next().is_none() && of(self.before, name).next().is_some();
-            if is_left && !is_gone && !self.followers.contains(name) {
+            if is_left && !is_gone && !self.followers.contains(*name) {
                 failures.add(Failure::IncompleteChange, format!("`{name}` stays where the fix moves or adds it"));
             }
         }
@@ -136,16 +133,16 @@ impl Comparison<'_> {
     fn check_removed(&self, failures: &mut Failures) {
         for name in self.before.keys() {
             let (kept, wanted) = (of(self.after, name).next().is_some(), of(self.reference, name).next().is_some());
-            if wanted && !kept && !self.followers.contains(name) {
+            if wanted && !kept && !self.followers.contains(*name) {
                 failures.add(Failure::DependencyRemoved, format!("`{name}` is gone"));
             }
-            if kept && !wanted && !self.followers.contains(name) {
+            if kept && !wanted && !self.followers.contains(*name) {
                 failures.add(Failure::IncompleteChange, format!("`{name}` stays where the fix drops it"));
             }
         }
     }
 }
 
-fn of<'a>(versions: &'a Versions, name: &str) -> impl Iterator<Item = &'a Version> {
-    versions.get(name).into_iter().flatten()
+fn of<'a>(versions: &'a Versions<'_>, name: &str) -> impl Iterator<Item = &'a Version> {
+    versions.get(name).into_iter().flatten().copied()
 }

@@ -11,6 +11,7 @@ mod npm;
 mod pypi;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::registry::Registry;
 use crate::tree::Tree;
@@ -20,15 +21,23 @@ use crate::version::{Ecosystem, Version, VersionError};
 #[derive(Debug, Clone, Default)]
 pub struct Project {
     /// Every package version that the project gets, with where it is installed.
-    pub packages: Vec<Package>,
+    pub packages: Vec<Rc<Package>>,
+    /// Those that the project before the patch does not have exactly so.
+    pub came: Vec<Rc<Package>>,
+    /// Those that only the project before the patch has exactly so.
+    pub gone: Vec<Rc<Package>>,
     /// What the project itself asks for: a label such as `dependencies/ws` or `overrides/ws`, and the requirement.
     pub requests: BTreeMap<String, Request>,
     /// What does not hold together.
     pub problems: Vec<Problem>,
     /// What the dependency files say besides dependencies, by a label. Nobody fixing a dependency has reason to change it.
-    pub remainder: BTreeMap<String, String>,
+    remainder: BTreeMap<String, String>,
+    /// The same, where the project before the patch says something else under that label.
+    pub altered: BTreeMap<String, String>,
     /// The files that were read: changes to them are judged by what they mean, not line by line.
     pub files: BTreeSet<String>,
+    /// What npm's projects share.
+    lock: Option<Rc<npm::Lock>>,
 }
 
 /// A package version that the project gets.
@@ -92,23 +101,56 @@ pub fn xml_problem(text: &str) -> Option<String> {
     maven::xml_problem(text)
 }
 
-/// Reads and resolves a project.
+/// Reads and resolves a project, and compares it with the one before the patch, if there is one. Of a large one only what
+/// the patch changes is read anew.
 ///
 /// # Errors
 ///
 /// [`ProjectError`] if there is no telling what the project depends on.
-pub fn read(ecosystem: Ecosystem, tree: &Tree, registry: &Registry) -> Result<Project, ProjectError> {
+pub fn read(
+    ecosystem: Ecosystem,
+    tree: &Tree,
+    registry: &Registry,
+    before: Option<&Project>,
+) -> Result<Project, ProjectError> {
     formats::refuse_unsupported(ecosystem, tree)?;
-    match ecosystem {
-        Ecosystem::Npm => npm::read(tree, registry),
+    let mut project = match ecosystem {
+        Ecosystem::Npm => npm::read(tree, registry, before),
         Ecosystem::CratesIo => cargo::read(tree, registry),
         Ecosystem::PyPi => pypi::read(tree, registry),
         Ecosystem::Go => go::read(tree, registry),
         Ecosystem::Maven => maven::read(tree, registry),
+    }?;
+    if let Some(before) = before {
+        project.compare(before);
     }
+    Ok(project)
 }
 
 impl Project {
+    fn compare(&mut self, before: &Self) {
+        let is_altered =
+            |(label, text): &(&String, &String)| before.remainder.get(*label).is_some_and(|was| was != *text);
+        let altered = self.remainder.iter().filter(is_altered);
+        self.altered = altered.map(|(label, text)| (label.clone(), text.clone())).collect();
+        match (self.lock.clone(), &before.lock) {
+            (Some(lock), Some(old)) => lock.compare(old, self),
+            _ => {
+                self.came = beyond(&self.packages, &before.packages);
+                self.gone = beyond(&before.packages, &self.packages);
+            }
+        }
+    }
+
+    /// The packages of some names.
+    pub fn named<'a>(&'a self, names: &BTreeSet<&str>) -> BTreeMap<&'a str, Vec<&'a Package>> {
+        let mut named: BTreeMap<&str, Vec<&Package>> = BTreeMap::new();
+        for package in self.packages.iter().filter(|package| names.contains(package.name.as_str())) {
+            named.entry(&package.name).or_default().push(package);
+        }
+        named
+    }
+
     fn mismatch(&mut self, what: impl Into<String>) {
         self.problems.push(Problem::LockMismatch(what.into()));
     }
@@ -121,6 +163,19 @@ impl Project {
         let [package, requirement, options] = [package, requirement, options].map(str::to_owned);
         self.requests.insert(label, Request { package, requirement, options });
     }
+}
+
+impl Package {
+    /// All that a lock file says of a package.
+    fn facts(&self) -> impl Ord + '_ {
+        (&self.name, self.version.text(), &self.origins, &self.checksums, &self.features)
+    }
+}
+
+/// The packages of a list that another one does not have exactly so.
+fn beyond(packages: &[Rc<Package>], other: &[Rc<Package>]) -> Vec<Rc<Package>> {
+    let known: BTreeSet<_> = other.iter().map(|package| package.facts()).collect();
+    packages.iter().filter(|package| !known.contains(&package.facts())).cloned().collect()
 }
 
 impl ProjectError {

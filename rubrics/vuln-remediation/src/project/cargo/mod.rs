@@ -8,6 +8,8 @@ mod features;
 mod lock;
 mod manifest;
 
+use std::rc::Rc;
+
 use self::lock::Lock;
 use self::manifest::Manifest;
 use super::{Package, Project, ProjectError, required};
@@ -35,13 +37,13 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
     features::check_complete(&features, &lock, registry, &mut project);
     for (index, locked) in lock.packages.iter().enumerate().filter(|(_, locked)| locked.source.is_some()) {
         let version = Version::parse(Ecosystem::CratesIo, &locked.version).map_err(ProjectError::version(LOCK))?;
-        project.packages.push(Package {
+        project.packages.push(Rc::new(Package {
             name: locked.name.clone(),
             version,
             features: features.get(&index).cloned().unwrap_or_default(),
             checksums: locked.checksum.iter().cloned().collect(),
             origins: locked.source.iter().cloned().collect(),
-        });
+        }));
         project.remainder.insert(format!("{LOCK}#{}@{}", locked.name, locked.version), locked.remainder());
     }
     project.remainder.insert(MANIFEST.to_owned(), manifest.rest);

@@ -10,6 +10,7 @@ mod imports;
 mod selection;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use self::gomod::GoMod;
 use self::gosum::GoSum;
@@ -82,18 +83,18 @@ fn list_packages(
         if go_sum.is_some() && listed && checksums.len() < 2 {
             project.mismatch(format!("go.sum lacks `{name} {text}` or its go.mod"));
         }
-        project.packages.push(Package {
+        project.packages.push(Rc::new(Package {
             name,
             version,
             features: BTreeSet::new(),
             checksums,
             origins: BTreeSet::new(),
-        });
+        }));
     }
     if let Some(version) = go_mod.language_version() {
         let version = Version::parse(Ecosystem::Go, version).map_err(ProjectError::version(MOD))?;
         let (features, checksums, origins) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
-        project.packages.push(Package { name: STDLIB.to_owned(), version, features, checksums, origins });
+        project.packages.push(Rc::new(Package { name: STDLIB.to_owned(), version, features, checksums, origins }));
     }
     Ok(())
 }

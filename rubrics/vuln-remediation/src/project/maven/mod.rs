@@ -9,6 +9,7 @@ mod resolve;
 mod xml;
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use self::model::Model;
 use super::{Package, Project, ProjectError, required};
@@ -34,7 +35,7 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
         match Version::parse(Ecosystem::Maven, &text) {
             Ok(version) => {
                 let (features, checksums, origins) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
-                project.packages.push(Package { name, version, features, checksums, origins });
+                project.packages.push(Rc::new(Package { name, version, features, checksums, origins }));
             }
             Err(_) => project.invalid(format!("`{text}` is no version of `{name}`")),
         }

@@ -1,41 +1,40 @@
 //! `package-lock.json`: the tree that is installed.
+//!
+//! A lock file is read next to the one before the patch, if there is one. Entries that are written the same in both are
+//! shared, and nothing is asked of them a second time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::super::{Project, ProjectError};
+use super::super::{Package, Project, ProjectError};
+use super::atlas::Atlas;
+use super::entry::{Entry, Fields, Need, Workspace, needs_of_root};
 use super::overrides::Overrides;
 use super::walk::Walk;
-use crate::registry::{Registry, Release};
-use crate::syntax::json;
+use crate::registry::Registry;
+use crate::syntax::json::{self, Strict};
+use crate::syntax::members::{Checked, Members};
 use crate::version::{Ecosystem, Version};
 
-/// The `packages` of a lock file by install path, and everything else it says.
-pub(super) struct Lock {
+/// The `packages` of a lock file in the order of the file, and everything else it says.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    text: String,
     version: u64,
-    root: Map<String, Value>,
-    entries: BTreeMap<String, Entry>,
+    root: Option<Map<String, Value>>,
+    pub(super) root_needs: Vec<Need>,
+    pub(super) entries: Vec<Rc<Entry>>,
+    /// Where every entry is in the text, with its key.
+    written: Vec<Range<usize>>,
+    /// The entry of every folder that has one.
+    at: Vec<Option<usize>>,
     rest: Map<String, Value>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Entry {
-    /// Set only where the package is installed under an alias.
-    name: Option<String>,
-    pub(super) version: String,
-    pub(super) integrity: Option<String>,
-    resolved: Option<String>,
-    link: bool,
-    dependencies: BTreeMap<String, String>,
-    optional_dependencies: BTreeMap<String, String>,
-    /// Only workspaces have them in a lock file.
-    dev_dependencies: BTreeMap<String, String>,
-    peer_dependencies: BTreeMap<String, String>,
-    optional_peers: BTreeSet<String>,
-    /// What else the entry says.
-    rest: Map<String, Value>,
+    pub(super) atlas: Rc<RefCell<Atlas>>,
 }
 
 #[derive(Deserialize)]
@@ -47,248 +46,271 @@ struct Legacy {
     dependencies: BTreeMap<String, Legacy>,
 }
 
-/// Takes a text out of an object; `None` if it is not there.
-fn text(fields: &mut Map<String, Value>, key: &str) -> Result<Option<String>, String> {
-    match fields.remove(key) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{key}` is not a text")),
-    }
-}
-
-/// Takes names with their ranges out of an object.
-fn ranges(fields: &mut Map<String, Value>, key: &str) -> Result<BTreeMap<String, String>, String> {
-    let entries = match fields.remove(key) {
-        None => Map::new(),
-        Some(Value::Object(entries)) => entries,
-        Some(_) => return Err(format!("`{key}` is not an object")),
-    };
-    let range = |(name, value)| match value {
-        Value::String(range) => Ok((name, range)),
-        _ => Err(format!("`{key}/{name}` is not a range")),
-    };
-    entries.into_iter().map(range).collect()
-}
-
-impl Entry {
-    /// Field by field rather than by a derived reader, which would copy a large lock file several times.
-    fn read(value: Value) -> Result<Self, String> {
-        let Value::Object(mut fields) = value else { return Err("it is not an object".to_owned()) };
-        let peers = match fields.remove("peerDependenciesMeta") {
-            Some(Value::Object(peers)) => peers,
-            _ => Map::new(),
-        };
-        let is_optional = |meta: &Value| meta.get("optional").and_then(Value::as_bool) == Some(true);
-        Ok(Self {
-            name: text(&mut fields, "name")?,
-            version: text(&mut fields, "version")?.unwrap_or_default(),
-            integrity: text(&mut fields, "integrity")?,
-            resolved: text(&mut fields, "resolved")?,
-            link: fields.remove("link").and_then(|link| link.as_bool()).unwrap_or_default(),
-            dependencies: ranges(&mut fields, "dependencies")?,
-            optional_dependencies: ranges(&mut fields, "optionalDependencies")?,
-            dev_dependencies: ranges(&mut fields, "devDependencies")?,
-            peer_dependencies: ranges(&mut fields, "peerDependencies")?,
-            optional_peers: peers.into_iter().filter(|(_, meta)| is_optional(meta)).map(|(name, _)| name).collect(),
-            rest: fields,
-        })
-    }
-
-    pub(super) fn name<'a>(&'a self, path: &'a str) -> &'a str {
-        let from_path = || path.rsplit("node_modules/").next().unwrap_or(path);
-        self.name.as_deref().unwrap_or_else(from_path)
-    }
-
-    /// What a workspace asks for in a section of its manifest.
-    pub(super) fn section(&self, section: &str) -> &BTreeMap<String, String> {
-        match section {
-            "dependencies" => &self.dependencies,
-            "devDependencies" => &self.dev_dependencies,
-            "optionalDependencies" => &self.optional_dependencies,
-            _ => &self.peer_dependencies,
-        }
-    }
-
-    /// What nobody changes who leaves the version as it is. Flags such as `dev` follow from the tree.
-    pub(super) fn remainder(&self) -> String {
-        const FLAGS: [&str; 4] = ["dev", "optional", "devOptional", "peer"];
-        let mut text = String::new();
-        let plain = [&self.integrity, &self.resolved].into_iter().map(|part| part.as_deref().unwrap_or("-"));
-        plain.for_each(|part| text.extend([part, " "]));
-        for (name, range) in self.dependencies.iter().chain(&self.dev_dependencies) {
-            text.extend([name.as_str(), " ", range.as_str(), " "]);
-        }
-        for (key, value) in self.rest.iter().filter(|(key, _)| !FLAGS.contains(&key.as_str())) {
-            text.push_str(&format!("{key} {value} "));
-        }
-        text
-    }
-
-    /// Whether the older tree says the same. It writes aliases, links and repositories in a form of its own.
-    fn agrees_with(&self, old: &Legacy) -> bool {
-        let plain = old.version.strip_prefix("npm:").and_then(|alias| alias.rsplit('@').next()).unwrap_or(&old.version);
-        let is_release = !self.link && Version::parse(Ecosystem::Npm, plain).is_ok();
-        !is_release || plain == self.version && self.integrity == old.integrity && self.resolved == old.resolved
-    }
-
-    /// Where the package comes from, with what follows from its name and version left out: the address of a tarball that
-    /// is somebody else's stays whole.
-    pub(super) fn origin(&self, path: &str) -> Option<String> {
-        let resolved = self.resolved.as_deref()?;
-        let name = self.name(path);
-        let base = name.rsplit('/').next().unwrap_or(name);
-        let own = format!("{name}/-/{base}-{}.tgz", self.version);
-        let encoded = own.replacen('/', "%2f", usize::from(name.starts_with('@')));
-        let host = [own, encoded].iter().find_map(|own| resolved.strip_suffix(own.as_str()));
-        Some(host.map_or_else(|| resolved.to_owned(), |host| format!("{host}{{name}}/-/{{file}}")))
-    }
-
-    /// Name, range, and whether it may be missing.
-    pub(super) fn needs(&self) -> impl Iterator<Item = (&String, &String, bool)> {
-        let optional_peer = |name: &String| self.optional_peers.contains(name);
-        let plain = self.dependencies.iter().filter(|(name, _)| !self.optional_dependencies.contains_key(*name));
-        let plain = plain.map(|(name, range)| (name, range, false));
-        let optional = self.optional_dependencies.iter().map(|(name, range)| (name, range, true));
-        let peers = self.peer_dependencies.iter().map(move |(name, range)| (name, range, optional_peer(name)));
-        let dev = self.dev_dependencies.iter().map(|(name, range)| (name, range, false));
-        plain.chain(optional).chain(peers).chain(dev)
+impl Legacy {
+    /// Whether an entry says the same. The older tree writes aliases, links and repositories in a form of its own.
+    fn agrees_with(&self, entry: &Entry) -> bool {
+        let version = &self.version;
+        let plain = version.strip_prefix("npm:").and_then(|alias| alias.rsplit('@').next()).unwrap_or(version);
+        let own = entry.version().map_or("", Version::text);
+        let integrity = entry.package.as_ref().and_then(|package| package.checksums.first());
+        let is_release = !entry.is_link && Version::parse(Ecosystem::Npm, plain).is_ok();
+        !is_release || plain == own && self.integrity.as_ref() == integrity && self.resolved == entry.resolved
     }
 }
 
 impl Lock {
-    pub(super) fn parse(path: &str, text: &str) -> Result<Self, ProjectError> {
-        let unreadable = |what: String| ProjectError::unreadable(path, what);
-        let Value::Object(mut fields) = json::parse(text).map_err(unreadable)? else {
-            return Err(unreadable("it is not an object".to_owned()));
+    pub(super) fn read(
+        path: &str,
+        text: &str,
+        registry: &Registry,
+        before: Option<&Self>,
+    ) -> Result<Self, ProjectError> {
+        // What is no JSON at all is said with its place in the file.
+        let unreadable = |what: String| ProjectError::unreadable(path, json::problem(text).unwrap_or(what));
+        let mut lock = Self {
+            text: text.to_owned(),
+            version: 0,
+            root: None,
+            root_needs: Vec::new(),
+            entries: Vec::new(),
+            written: Vec::new(),
+            at: Vec::new(),
+            rest: Map::new(),
+            atlas: before.map(|before| Rc::clone(&before.atlas)).unwrap_or_default(),
         };
-        let version = fields.remove("lockfileVersion").and_then(|version| version.as_u64()).unwrap_or_default();
-        if !matches!(version, 2 | 3) {
-            let what = format!("npm lock files of version {version} are not supported, only 2 and 3");
-            return Err(unreadable(what));
+        let has_packages = lock.read_members(text, registry, before).map_err(unreadable)?;
+        lock.version = lock.rest.remove("lockfileVersion").and_then(|version| version.as_u64()).unwrap_or_default();
+        if !matches!(lock.version, 2 | 3) {
+            let what = format!("npm lock files of version {} are not supported, only 2 and 3", lock.version);
+            return Err(ProjectError::unreadable(path, what));
         }
-        let Some(Value::Object(packages)) = fields.remove("packages") else {
-            return Err(unreadable("it has no `packages`".to_owned()));
-        };
-        let (mut root, mut entries) = (Map::new(), BTreeMap::new());
-        for (place, value) in packages {
-            if place.is_empty() {
-                root = value.as_object().cloned().unwrap_or_default();
-            } else {
-                let entry = Entry::read(value).map_err(|what| unreadable(format!("`{place}`: {what}")))?;
-                entries.insert(place, entry);
-            }
+        if !has_packages {
+            return Err(ProjectError::unreadable(path, "it has no `packages`"));
         }
-        // Version 2 repeats the tree in the form of version 1.
-        let older = fields.remove("dependencies").filter(|_| version == 2);
-        let lock = Self { version, root, entries, rest: fields };
-        let older: BTreeMap<String, Legacy> = older
-            .map(serde_json::from_value)
-            .transpose()
-            .map_err(|error| unreadable(error.to_string()))?
-            .unwrap_or_default();
-        let difference = if version == 2 { lock.legacy_difference(&older) } else { None };
-        match difference {
-            Some(place) => Err(unreadable(format!("`{place}` differs between its two trees"))),
+        lock.root_needs = needs_of_root(lock.root.as_ref(), &mut lock.atlas.borrow_mut());
+        match lock.legacy_difference().map_err(|error| ProjectError::unreadable(path, error))? {
+            Some(place) => Err(ProjectError::unreadable(path, format!("`{place}` differs between its two trees"))),
             None => Ok(lock),
         }
     }
 
-    pub(super) fn root_section(&self, section: &str) -> Option<&Value> {
-        self.root.get(section)
+    /// Reads the whole file, and says whether `packages` was in it.
+    fn read_members(&mut self, text: &str, registry: &Registry, before: Option<&Self>) -> Result<bool, String> {
+        let mut members = Members::of(text, 0).ok_or("it is not an object")?;
+        let mut has_packages = false;
+        while members.next_start()?.is_some() {
+            let key = members.key()?;
+            let is_new = if key == "packages" {
+                let packages = Members::of(text, members.position()).ok_or("`packages` is not an object")?;
+                members = members.back_to(self.read_packages(packages, registry, before)?);
+                !std::mem::replace(&mut has_packages, true)
+            } else {
+                let Strict(value) = members.value()?;
+                self.rest.insert(key.clone().into_owned(), value).is_none()
+            };
+            if !is_new {
+                return Err(twice(&key));
+            }
+        }
+        if members.is_at_end() { Ok(has_packages) } else { Err("something follows its end".to_owned()) }
     }
 
-    /// The packages that come from the registry, by install path.
-    pub(super) fn installed(&self) -> impl Iterator<Item = (&String, &Entry)> {
-        self.entries.iter().filter(|(path, entry)| path.contains("node_modules/") && !entry.link)
+    /// Reads `packages`, and says where it ends.
+    fn read_packages(
+        &mut self,
+        mut members: Members<'_>,
+        registry: &Registry,
+        before: Option<&Self>,
+    ) -> Result<usize, String> {
+        let mut known = Known { before, next: 0 };
+        while let Some(start) = members.next_start()? {
+            let entry = match known.take(&mut members) {
+                Some(entry) => Some(entry),
+                None => self.read_package(&mut members, &mut known, registry)?,
+            };
+            if let Some(entry) = entry {
+                self.add(entry, start..members.position())?;
+            }
+        }
+        Ok(members.position())
+    }
+
+    /// Reads one of `packages`. `None` is the root.
+    fn read_package(
+        &mut self,
+        members: &mut Members<'_>,
+        known: &mut Known<'_>,
+        registry: &Registry,
+    ) -> Result<Option<Rc<Entry>>, String> {
+        let start = members.position();
+        let place = members.key()?;
+        if place.is_empty() {
+            let Strict(root) = members.value()?;
+            let root = root.as_object().cloned().unwrap_or_default();
+            return if self.root.replace(root).is_some() { Err(twice("")) } else { Ok(None) };
+        }
+        if known.seek(&place) {
+            let value = std::mem::replace(members, members.back_to(start));
+            if let Some(entry) = known.take(members) {
+                return Ok(Some(entry));
+            }
+            known.next += 1;
+            *members = value;
+        }
+        let named = |what: String| format!("`{place}`: {what}");
+        let fields: Fields<'_, Checked> = members.value().map_err(named)?;
+        let entry = Entry::keep(&place, &fields, &mut self.atlas.borrow_mut(), registry).map_err(named)?;
+        Ok(Some(Rc::new(entry)))
+    }
+
+    fn add(&mut self, entry: Rc<Entry>, written: Range<usize>) -> Result<(), String> {
+        if self.at.len() <= entry.folder {
+            self.at.resize(entry.folder + 1, None);
+        }
+        if self.at[entry.folder].replace(self.entries.len()).is_some() {
+            return Err(twice(&self.place(&entry)));
+        }
+        self.entries.push(entry);
+        self.written.push(written);
+        Ok(())
+    }
+
+    /// The path of an entry.
+    pub(super) fn place(&self, entry: &Entry) -> String {
+        self.atlas.borrow().folders.text(entry.folder).to_owned()
+    }
+
+    /// Which entry is in a folder.
+    pub(super) fn index(&self, folder: usize) -> Option<usize> {
+        self.at.get(folder).copied().flatten()
+    }
+
+    /// The entries that another lock file does not have where they are and as they are.
+    fn beyond<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (usize, &'a Rc<Entry>)> {
+        let is_there =
+            |entry: &Rc<Entry>| other.index(entry.folder).is_some_and(|index| Rc::ptr_eq(entry, &other.entries[index]));
+        self.entries.iter().enumerate().filter(move |(_, entry)| !is_there(entry))
+    }
+
+    /// What is otherwise than in the lock file before the patch.
+    pub(crate) fn compare(&self, before: &Self, project: &mut Project) {
+        let package = |(_, entry): (usize, &Rc<Entry>)| entry.package.clone();
+        project.came = self.beyond(before).filter_map(package).collect();
+        project.gone = before.beyond(self).filter_map(package).collect();
+        for (index, entry) in self.beyond(before) {
+            let (Some(package), Some(old)) = (&entry.package, before.index(entry.folder)) else { continue };
+            let was = before.entries[old].package.as_ref();
+            let same_version = was.is_some_and(|was| was.version.text() == package.version.text());
+            let (was, is) = (before.remainder_of(old), self.remainder_of(index));
+            if same_version && was != is {
+                let label = format!("{}#{}@{}", super::LOCK, self.place(entry), package.version);
+                project.altered.insert(label, is);
+            }
+        }
+    }
+
+    /// What an entry says besides dependencies. Few are asked for it, so it is read anew.
+    fn remainder_of(&self, index: usize) -> String {
+        let mut members = Members::at(&self.text, self.written[index].start);
+        let fields = members.key().and_then(|_| members.value::<Fields<'_, Strict>>());
+        fields.map(|fields| fields.remainder()).unwrap_or_default()
+    }
+
+    pub(super) fn root_section(&self, section: &str) -> Option<&Value> {
+        self.root.as_ref()?.get(section)
+    }
+
+    /// The packages that come from the registry.
+    pub(super) fn packages(&self) -> impl Iterator<Item = &Rc<Package>> {
+        self.entries.iter().filter_map(|entry| entry.package.as_ref())
     }
 
     pub(super) fn remainder(&self) -> String {
-        let mut root = self.root.clone();
+        let mut root = self.root.clone().unwrap_or_default();
         for section in super::SECTIONS {
             root.remove(section);
         }
         format!("{} {:?} {root:?}", self.version, self.rest)
     }
 
-    /// Where the older tree of a lock file says something else than `packages`, or lacks a package.
-    fn legacy_difference(&self, legacy: &BTreeMap<String, Legacy>) -> Option<String> {
-        let mut seen = BTreeSet::new();
-        let mut waiting: Vec<(&str, &BTreeMap<String, Legacy>)> = vec![("", legacy)];
+    /// Where the older tree, in which version 2 repeats itself, says something else than `packages`, or lacks a package.
+    fn legacy_difference(&mut self) -> Result<Option<String>, serde_json::Error> {
+        let older = self.rest.remove("dependencies");
+        if self.version != 2 {
+            return Ok(None);
+        }
+        let older: BTreeMap<String, Legacy> = older.map(serde_json::from_value).transpose()?.unwrap_or_default();
+        let atlas = self.atlas.borrow();
+        let mut seen = vec![false; self.entries.len()];
+        let mut waiting: Vec<(&str, &BTreeMap<String, Legacy>)> = vec![("", &older)];
         while let Some((parent, tree)) = waiting.pop() {
             for (name, old) in tree {
                 let place = place_below(parent, name);
-                let Some((place, entry)) = self.entries.get_key_value(&place) else { return Some(place) };
-                if !entry.agrees_with(old) {
-                    return Some(place.clone());
-                }
-                seen.insert(place);
-                waiting.push((self.target(place), &old.dependencies));
+                let index = atlas.folders.number(&place).and_then(|folder| self.index(folder));
+                let Some(index) = index.filter(|index| old.agrees_with(&self.entries[*index])) else {
+                    return Ok(Some(place));
+                };
+                seen[index] = true;
+                let entry = &self.entries[index];
+                waiting.push((atlas.folders.text(entry.leads_to.unwrap_or(entry.folder)), &old.dependencies));
             }
         }
-        self.installed().map(|(place, _)| place).find(|place| !seen.contains(place)).cloned()
+        let mut entries = self.entries.iter().zip(seen);
+        let missing = entries.find(|(entry, seen)| entry.package.is_some() && !seen);
+        Ok(missing.map(|(entry, _)| atlas.folders.text(entry.folder).to_owned()))
     }
 
     /// Walks the tree from the root as Node would, with the overrides that hold on the way.
     pub(super) fn check_tree(&self, overrides: &Overrides, registry: &Registry, project: &mut Project) {
-        let walk = Walk::over(self, overrides, registry);
-        for place in self.entries.keys().filter(|place| !walk.reached(place)) {
-            project.mismatch(format!("`{place}` of the lock file serves nobody"));
+        let atlas = self.atlas.borrow();
+        let walk = Walk::over(self, &atlas, overrides, registry);
+        for (_, entry) in self.entries.iter().enumerate().filter(|(index, _)| !walk.reached(*index)) {
+            project.mismatch(format!("`{}` of the lock file serves nobody", atlas.folders.text(entry.folder)));
         }
         for problem in walk.problems {
             project.mismatch(problem);
         }
     }
 
-    /// Where Node finds a package from a given place: the nearest `node_modules` upwards. A workspace looks in the folders
-    /// above it too, up to the root.
-    pub(super) fn find(&self, from: &str, name: &str) -> Option<&str> {
-        let mut folder = from;
-        loop {
-            if let Some((place, _)) = self.entries.get_key_value(place_below(folder, name).as_str()) {
-                return Some(place);
-            }
-            if folder.is_empty() {
-                return None;
-            }
-            folder = match folder.rfind('/') {
-                Some(end) => folder[..end].trim_end_matches("/node_modules"),
-                None => "",
-            };
-            if folder == "node_modules" {
-                folder = "";
-            }
-        }
-    }
-
-    pub(super) fn entry(&self, place: &str) -> Option<&Entry> {
-        self.entries.get(place)
-    }
-
-    /// The folder that a link leads to, or the place itself.
-    pub(super) fn target<'a>(&'a self, place: &'a str) -> &'a str {
-        let entry = self.entries.get(place).filter(|entry| entry.link);
-        entry.and_then(|entry| entry.resolved.as_deref()).unwrap_or(place)
-    }
-
-    /// The places that lead to a folder of the project.
-    pub(super) fn links(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().filter(|(_, entry)| entry.link).map(|(place, _)| place.as_str())
-    }
-
     /// The workspaces: entries outside any `node_modules`, with the folder they lie in.
-    pub(super) fn workspaces(&self) -> impl Iterator<Item = (&String, &Entry)> {
-        self.entries.iter().filter(|(place, _)| !place.contains("node_modules/"))
+    pub(super) fn workspaces(&self) -> impl Iterator<Item = (String, &Workspace)> {
+        self.entries.iter().filter_map(|entry| Some((self.place(entry), entry.workspace.as_ref()?)))
     }
 
     /// A lock entry repeats what the release itself depends on.
-    pub(super) fn check_against_registry(&self, registry: &Registry, project: &mut Project) {
-        for (place, entry) in self.installed() {
-            let Ok(version) = Version::parse(Ecosystem::Npm, &entry.version) else { continue };
-            let Some(release) = registry.release(entry.name(place), &version) else { continue };
-            if release.dependencies.is_some() && entry.dependencies != required_by(release) {
-                project.mismatch(format!("`{place}` of the lock file lists other dependencies than its release"));
-            }
+    pub(super) fn check_against_registry(&self, project: &mut Project) {
+        for entry in self.entries.iter().filter(|entry| entry.departs_from_release) {
+            let place = self.place(entry);
+            project.mismatch(format!("`{place}` of the lock file lists other dependencies than its release"));
         }
+    }
+}
+
+/// What the lock file before the patch has next. Most entries of the new one are written the same, in the same order.
+struct Known<'a> {
+    before: Option<&'a Lock>,
+    next: usize,
+}
+
+impl Known<'_> {
+    /// The next entry, if it is written the same where the members are read next.
+    fn take(&mut self, members: &mut Members<'_>) -> Option<Rc<Entry>> {
+        let before = self.before?;
+        let written = &before.text.as_bytes()[before.written.get(self.next)?.clone()];
+        members.pass(written).then(|| {
+            self.next += 1;
+            Rc::clone(&before.entries[self.next - 1])
+        })
+    }
+
+    /// Goes to the entry of a place, if there is one.
+    fn seek(&mut self, place: &str) -> bool {
+        let index = self.before.and_then(|before| {
+            let folder = before.atlas.borrow().folders.number(place)?;
+            before.index(folder)
+        });
+        self.next = index.unwrap_or(self.next);
+        index.is_some()
     }
 }
 
@@ -296,7 +318,6 @@ fn place_below(folder: &str, name: &str) -> String {
     if folder.is_empty() { format!("node_modules/{name}") } else { format!("{folder}/node_modules/{name}") }
 }
 
-fn required_by(release: &Release) -> BTreeMap<String, String> {
-    let all = release.dependencies.iter().flatten().filter(|dependency| !dependency.optional);
-    all.map(|dependency| (dependency.name.clone(), dependency.requirement.clone())).collect()
+fn twice(key: &str) -> String {
+    format!("the key `{key}` is there twice")
 }

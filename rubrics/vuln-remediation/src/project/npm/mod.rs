@@ -4,29 +4,34 @@
 //! manifest's requests, every dependency of every entry is found where Node would look for it, with a version that the
 //! range admits or an override sets, and no entry is left over. The same holds for the manifest of every workspace.
 
+mod atlas;
+mod entry;
 mod lock;
 mod overrides;
+mod places;
 mod walk;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use self::lock::{Entry, Lock};
+use self::entry::Workspace;
+pub(super) use self::lock::Lock;
 use self::overrides::Overrides;
-use super::{Package, Project, ProjectError, required};
+use super::{Project, ProjectError, required};
 use crate::registry::Registry;
 use crate::tree::Tree;
-use crate::version::{Ecosystem, Version};
 
 const MANIFEST: &str = "package.json";
 const LOCK: &str = "package-lock.json";
 /// The parts of a manifest that ask for packages. The lock file's root entry repeats them.
 const SECTIONS: [&str; 4] = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
 
-pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectError> {
+pub(super) fn read(tree: &Tree, registry: &Registry, before: Option<&Project>) -> Result<Project, ProjectError> {
     let manifest = object(MANIFEST, required(tree, MANIFEST)?)?;
-    let lock = Lock::parse(LOCK, required(tree, LOCK)?)?;
+    let before = before.and_then(|before| before.lock.as_deref());
+    let lock = Lock::read(LOCK, required(tree, LOCK)?, registry, before)?;
     let mut project = Project::default();
     project.files.extend([MANIFEST.to_owned(), LOCK.to_owned()]);
     let requests = requests(MANIFEST, &manifest)?;
@@ -38,18 +43,19 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
     overrides.list_in(&mut project);
     overrides.check_direct(&requests, &mut project);
     check_root_entry(&manifest, &lock, &mut project);
-    for (folder, entry) in lock.workspaces() {
-        read_workspace(folder, entry, tree, &mut project)?;
+    for (folder, workspace) in lock.workspaces() {
+        read_workspace(&folder, workspace, tree, &mut project)?;
     }
     lock.check_tree(&overrides, registry, &mut project);
-    lock.check_against_registry(registry, &mut project);
-    list_packages(&lock, &mut project)?;
+    lock.check_against_registry(&mut project);
+    project.packages.extend(lock.packages().cloned());
     keep_remainder(manifest, &lock, &mut project);
+    project.lock = Some(Rc::new(lock));
     Ok(project)
 }
 
 /// A workspace asks for packages like the root does. Overrides count in the root only.
-fn read_workspace(folder: &str, entry: &Entry, tree: &Tree, project: &mut Project) -> Result<(), ProjectError> {
+fn read_workspace(folder: &str, workspace: &Workspace, tree: &Tree, project: &mut Project) -> Result<(), ProjectError> {
     let path = format!("{folder}/{MANIFEST}");
     let Some(text) = tree.text(&path) else {
         project.mismatch(format!("the lock file has a workspace `{folder}`, which has no manifest"));
@@ -58,8 +64,8 @@ fn read_workspace(folder: &str, entry: &Entry, tree: &Tree, project: &mut Projec
     let mut manifest = object(&path, text)?;
     let requests = requests(&path, &manifest)?;
     for section in SECTIONS {
-        let own = requests.iter().filter(|(of, ..)| of == section).map(|(_, name, range)| (name, range));
-        if !own.eq(entry.section(section)) {
+        let own = requests.iter().filter(|(of, ..)| of == section);
+        if !own.eq(workspace.requests.iter().filter(|(of, ..)| of == section)) {
             project.mismatch(format!("`{section}` of the lock file's entry `{folder}` is not that of its manifest"));
         }
         manifest.remove(section);
@@ -103,20 +109,6 @@ fn check_root_entry(manifest: &Map<String, Value>, lock: &Lock, project: &mut Pr
     }
 }
 
-fn list_packages(lock: &Lock, project: &mut Project) -> Result<(), ProjectError> {
-    for (path, entry) in lock.installed() {
-        let version = Version::parse(Ecosystem::Npm, &entry.version).map_err(ProjectError::version(LOCK))?;
-        project.packages.push(Package {
-            name: entry.name(path).to_owned(),
-            version,
-            features: std::collections::BTreeSet::new(),
-            checksums: entry.integrity.iter().cloned().collect(),
-            origins: entry.origin(path).into_iter().collect(),
-        });
-    }
-    Ok(())
-}
-
 fn keep_remainder(mut manifest: Map<String, Value>, lock: &Lock, project: &mut Project) {
     for section in SECTIONS {
         manifest.remove(section);
@@ -124,9 +116,6 @@ fn keep_remainder(mut manifest: Map<String, Value>, lock: &Lock, project: &mut P
     manifest.remove("overrides");
     project.remainder.insert(MANIFEST.to_owned(), Value::Object(manifest).to_string());
     project.remainder.insert(LOCK.to_owned(), lock.remainder());
-    for (path, entry) in lock.installed() {
-        project.remainder.insert(format!("{LOCK}#{path}@{}", entry.version), entry.remainder());
-    }
 }
 
 #[cfg(test)]
@@ -154,7 +143,7 @@ mod tests {
 
     fn read_with(manifest: &str, lock: &str) -> Project {
         let tree = [(MANIFEST.to_owned(), manifest.to_owned()), (LOCK.to_owned(), lock.to_owned())].into();
-        read(&tree, &registry()).unwrap()
+        read(&tree, &registry(), None).unwrap()
     }
 
     const HUB: &str = r#""node_modules/hub":{"version":"1.0.0","integrity":"sha512-h","dependencies":{"ws":"^7.0.0"}}"#;
@@ -222,19 +211,19 @@ mod tests {
         };
         let tree = |lock: String| [(MANIFEST.to_owned(), PACKAGE.to_owned()), (LOCK.to_owned(), lock)].into();
         let integrity = r#","integrity":"sha512-h""#;
-        assert_eq!(read(&tree(version_2("7.5.9", integrity)), &registry()).unwrap().problems, []);
+        assert_eq!(read(&tree(version_2("7.5.9", integrity)), &registry(), None).unwrap().problems, []);
         for other in [version_2("7.5.10", integrity), version_2("7.5.9", "")] {
-            assert!(matches!(read(&tree(other), &registry()), Err(ProjectError::Unreadable { .. })));
+            assert!(matches!(read(&tree(other), &registry(), None), Err(ProjectError::Unreadable { .. })));
         }
         let version_1 = lock_with(&packages).replace(r#""lockfileVersion":3"#, r#""lockfileVersion":1"#);
-        assert!(matches!(read(&tree(version_1), &registry()), Err(ProjectError::Unreadable { .. })));
+        assert!(matches!(read(&tree(version_1), &registry(), None), Err(ProjectError::Unreadable { .. })));
     }
 
     #[test]
     fn a_missing_or_broken_file_cannot_be_read() {
         let tree: Tree = [(MANIFEST.to_owned(), PACKAGE.to_owned())].into();
-        assert_eq!(read(&tree, &registry()).unwrap_err().to_string(), "`package-lock.json` is missing");
+        assert_eq!(read(&tree, &registry(), None).unwrap_err().to_string(), "`package-lock.json` is missing");
         let tree: Tree = [(MANIFEST.to_owned(), "{".to_owned()), (LOCK.to_owned(), String::new())].into();
-        assert!(matches!(read(&tree, &registry()), Err(ProjectError::Unreadable { .. })));
+        assert!(matches!(read(&tree, &registry(), None), Err(ProjectError::Unreadable { .. })));
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Project;
+use super::atlas::requirement;
 use crate::registry::Registry;
 use crate::version::{Ecosystem, Requirement};
 
@@ -16,6 +17,7 @@ pub(super) struct Overrides(Vec<Override>);
 struct Override {
     path: Vec<Selector>,
     spec: String,
+    requirement: Option<Requirement>,
 }
 
 /// `name` or `name@range`.
@@ -30,8 +32,8 @@ struct Selector {
 pub(super) struct Trail(BTreeSet<(usize, usize)>);
 
 /// What holds for one dependency, and what holds below it.
-pub(super) struct Step {
-    pub(super) spec: Option<String>,
+pub(super) struct Step<'a> {
+    pub(super) spec: Option<(&'a str, Option<&'a Requirement>)>,
     pub(super) trail: Trail,
 }
 
@@ -74,8 +76,14 @@ impl Overrides {
         if path.is_empty() {
             return Err("`overrides` is not an object".to_owned());
         }
-        self.0.push(Override { path: path.iter().map(|key| Selector::parse(key)).collect(), spec });
+        let path = path.iter().map(|key| Selector::parse(key)).collect();
+        self.0.push(Override { path, requirement: requirement(&spec), spec });
         Ok(())
+    }
+
+    /// The packages that any override is about, on its path or at its end. Every other dependency leaves a trail as it is.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().flat_map(|rule| &rule.path).map(|selector| selector.name.as_str())
     }
 
     /// Lists the overrides among the project's own requests.
@@ -101,7 +109,7 @@ impl Overrides {
     }
 
     /// Follows one dependency. The override with the longest path wins, the first of them if there are several.
-    pub(super) fn step(&self, trail: &Trail, name: &str, range: &str, registry: &Registry) -> Step {
+    pub(super) fn step(&self, trail: &Trail, name: &str, range: &str, registry: &Registry) -> Step<'_> {
         let mut next = trail.clone();
         let mut best: Option<&Override> = None;
         for (index, rule) in self.0.iter().enumerate() {
@@ -117,7 +125,7 @@ impl Overrides {
                 }
             }
         }
-        Step { spec: best.map(|rule| rule.spec.clone()), trail: next }
+        Step { spec: best.map(|rule| (rule.spec.as_str(), rule.requirement.as_ref())), trail: next }
     }
 }
 
@@ -162,7 +170,7 @@ mod tests {
         for name in below {
             trail = overrides.step(&trail, name, "*", &registry()).trail;
         }
-        overrides.step(&trail, "ws", range, &registry()).spec
+        overrides.step(&trail, "ws", range, &registry()).spec.map(|(spec, _)| spec.to_owned())
     }
 
     #[test]

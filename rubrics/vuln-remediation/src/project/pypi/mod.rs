@@ -185,7 +185,7 @@ fn list_packages(files: &Files, installed: Chosen, project: &mut Project) {
             let checksums = pin.map(|pin| pin.hashes.clone()).unwrap_or_default();
             let origins = pin.map(|pin| pin.origins.clone()).unwrap_or_default();
             let name = name.clone();
-            project.packages.push(Package { name, version, features: BTreeSet::new(), checksums, origins });
+            project.packages.push(Rc::new(Package { name, version, features: BTreeSet::new(), checksums, origins }));
         }
     }
 }
