@@ -4,6 +4,8 @@
 //! A scanner, not a parser. It knows strings and comments, so that a bracket in them does not count. It does not know
 //! statements: code that is well bracketed and means nothing passes.
 
+use std::ops::Range;
+
 /// A language that the scanner knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
@@ -41,18 +43,33 @@ impl Language {
 /// What is wrong with a piece of code.
 #[must_use]
 pub fn problem(text: &str, language: Language) -> Option<String> {
-    // A script may say what runs it.
-    let body = if text.starts_with("#!") && !text.starts_with("#![") {
-        text.split_once('\n').map_or("", |(_, body)| body)
-    } else {
-        text
-    };
-    let mut scanner = Scanner { text: body, at: 0, language, open: Vec::new(), significant: None };
+    let body = body(text);
+    let mut scanner = Scanner::new(body, language);
     scanner.run().err().map(|what| {
         let line = text.len() - body.len();
         let number = text[..(line + scanner.at).min(text.len())].matches('\n').count() + 1;
         format!("line {number}: {what}")
     })
+}
+
+/// Where the comments of a piece of code are; up to what is wrong with it, if something is.
+#[must_use]
+pub fn comments(text: &str, language: Language) -> Vec<Range<usize>> {
+    let body = body(text);
+    let mut scanner = Scanner::new(body, language);
+    let skipped = text.len() - body.len();
+    // What is wrong is for `problem` to say.
+    let _ = scanner.run();
+    scanner.comments.into_iter().map(|comment| comment.start + skipped..comment.end + skipped).collect()
+}
+
+/// A script may say what runs it.
+fn body(text: &str) -> &str {
+    if text.starts_with("#!") && !text.starts_with("#![") {
+        text.split_once('\n').map_or("", |(_, body)| body)
+    } else {
+        text
+    }
 }
 
 struct Scanner<'a> {
@@ -62,6 +79,13 @@ struct Scanner<'a> {
     open: Vec<char>,
     /// The last character of code, which tells a regular expression from a division.
     significant: Option<char>,
+    comments: Vec<Range<usize>>,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(text: &'a str, language: Language) -> Self {
+        Self { text, at: 0, language, open: Vec::new(), significant: None, comments: Vec::new() }
+    }
 }
 
 impl Scanner<'_> {
@@ -137,12 +161,15 @@ impl Scanner<'_> {
     }
 
     fn skip_line(&mut self) {
+        let start = self.at;
         self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+        self.comments.push(start..self.at);
     }
 
     /// In Rust block comments nest.
     fn block_comment(&mut self) -> Result<(), String> {
         let mut depth = 0_usize;
+        let start = self.at;
         loop {
             let rest = self.rest();
             if rest.starts_with("/*") && (depth == 0 || self.language == Language::Rust) {
@@ -152,6 +179,7 @@ impl Scanner<'_> {
                 depth -= 1;
                 self.at += 2;
                 if depth == 0 {
+                    self.comments.push(start..self.at);
                     return Ok(());
                 }
             } else {
@@ -298,6 +326,16 @@ mod tests {
         for (language, text) in good {
             assert_eq!(problem(text, language), None, "{text}");
         }
+    }
+
+    #[test]
+    fn comments_are_found_and_what_only_looks_like_one_is_not() {
+        let found = |text: &'static str, language| -> Vec<&str> {
+            comments(text, language).into_iter().map(|range| &text[range]).collect()
+        };
+        let text = "#!/bin/node\na('//x'); // b\nlet c = `/* ${d /* e */} */`; /* f\n */\n";
+        assert_eq!(found(text, Language::JavaScript), ["// b", "/* e */", "/* f\n */"]);
+        assert_eq!(found("let a = \"// no\"; /* /* b */ c */", Language::Rust), ["/* /* b */ c */"]);
     }
 
     #[test]

@@ -21,3 +21,23 @@ pub fn problem(path: &str, text: &str) -> Option<String> {
         _ => code::Language::of(ending).and_then(|language| code::problem(text, language)),
     }
 }
+
+/// A file of code without its comments: what stands in one is no code. Any other file as it is.
+#[must_use]
+pub fn without_comments(path: &str, text: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let comments = match ending {
+        "py" | "pyi" => python::comments(text),
+        _ => code::Language::of(ending).map(|language| code::comments(text, language)).unwrap_or_default(),
+    };
+    let mut rest = String::new();
+    let mut at = 0;
+    for comment in comments {
+        rest.push_str(&text[at..comment.start]);
+        rest.push(' ');
+        at = comment.end;
+    }
+    rest.push_str(&text[at..]);
+    rest
+}

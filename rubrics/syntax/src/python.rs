@@ -1,6 +1,8 @@
 //! Python: whether brackets and strings are closed, every block has a body, indentation is consistent, and no two names stand
 //! side by side.
 
+use std::ops::Range;
+
 /// What is wrong with a piece of Python.
 #[must_use]
 pub fn problem(text: &str) -> Option<String> {
@@ -20,6 +22,28 @@ pub fn problem(text: &str) -> Option<String> {
         }
     }
     reader.opens_block.then(|| "the last block has no body".to_owned())
+}
+
+/// Where the comments are; up to what is wrong with the code, if something is.
+#[must_use]
+pub fn comments(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        match c {
+            '#' => {
+                let length = text[at..].find('\n').unwrap_or(text.len() - at);
+                found.push(at..at + length);
+                at += length;
+            }
+            '"' | '\'' => match string_length(&text[at..], c) {
+                Some(length) => at += length,
+                None => break,
+            },
+            _ => at += c.len_utf8(),
+        }
+    }
+    found
 }
 
 /// A line with all the lines that brackets, strings and backslashes join to it.
@@ -168,7 +192,14 @@ fn neighbours(code: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::problem;
+    use super::{comments, problem};
+
+    #[test]
+    fn comments_are_found_and_what_is_in_a_text_is_none() {
+        let text = "a = '#b'  # c\nd = \"\"\"\n# e\n\"\"\"\n# f";
+        let found: Vec<&str> = comments(text).into_iter().map(|range| &text[range]).collect();
+        assert_eq!(found, ["# c", "# f"]);
+    }
 
     #[test]
     fn well_formed_code_has_no_problem() {

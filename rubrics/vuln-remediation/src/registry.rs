@@ -55,13 +55,13 @@ pub struct Dependency {
 }
 
 impl Registry {
-    /// A version of a package, by the ecosystem's idea of equal versions.
+    /// A version of a package. Only in Python may it be written otherwise than it was published.
     pub fn release(&self, name: &str, version: &Version) -> Option<&Release> {
         let versions = self.packages.get(name)?;
         let same = |text: &String| Version::parse(self.ecosystem, text).is_ok_and(|known| known == *version);
-        versions
-            .get(version.text())
-            .or_else(|| versions.iter().find(|(text, _)| same(text)).map(|(_, release)| release))
+        let spelled_otherwise = || versions.iter().find(|(text, _)| same(text)).map(|(_, release)| release);
+        let found = versions.get(version.text());
+        if self.ecosystem == Ecosystem::PyPi { found.or_else(spelled_otherwise) } else { found }
     }
 
     /// The packages that the excerpt has.
@@ -109,6 +109,12 @@ mod tests {
         let version = |text| Version::parse(Ecosystem::PyPi, text).unwrap();
         assert!(registry().release("requests", &version("2.32")).unwrap().yanked);
         assert!(registry().release("requests", &version("2.33")).is_none());
+        let crates = r#"{"ecosystem":"crates.io","taken_at":"x","packages":{"a":{"1.5.5":{}}}}"#;
+        let crates: Registry = serde_json::from_str(crates).unwrap();
+        for (text, is_there) in [("1.5.5", true), ("v1.5.5", false), ("1.5.5+evil", false), ("1.05.5", false)] {
+            let version = Version::parse(Ecosystem::CratesIo, text);
+            assert_eq!(version.is_ok_and(|version| crates.release("a", &version).is_some()), is_there, "{text}");
+        }
     }
 
     #[test]

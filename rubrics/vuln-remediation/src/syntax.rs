@@ -13,3 +13,8 @@ pub fn problem(path: &str, text: &str) -> Option<String> {
         _ => eval_syntax::problem(path, text),
     }
 }
+
+/// A file of code without its comments; any other file as it is.
+pub fn without_comments(path: &str, text: &str) -> String {
+    eval_syntax::without_comments(path, text)
+}

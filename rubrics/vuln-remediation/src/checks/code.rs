@@ -57,9 +57,15 @@ pub fn rules_that_hold(patched: &Patched<'_>) -> usize {
 
 fn holds(rule: &CodeRule, tree: &Tree) -> bool {
     let text = tree.text(&rule.path).unwrap_or_default();
-    let missing = rule.must_contain.iter().any(|part| !text.contains(part.as_str()));
-    let forbidden = rule.must_not_contain.iter().any(|part| text.contains(part.as_str()));
+    let text = &squeezed(&syntax::without_comments(&rule.path, text));
+    let missing = rule.must_contain.iter().any(|part| !text.contains(&squeezed(part)));
+    let forbidden = rule.must_not_contain.iter().any(|part| text.contains(&squeezed(part)));
     !missing && !forbidden
+}
+
+/// With one blank for any number of blanks, so that another spelling is the same code.
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn asked_for(project: &Project) -> BTreeSet<&str> {

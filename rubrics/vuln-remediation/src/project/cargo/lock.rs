@@ -82,8 +82,8 @@ impl Lock {
         package.dependencies.iter().filter_map(|line| self.index_of(line))
     }
 
-    /// Every entry serves the root, and what has a checksum comes from somewhere.
-    pub(super) fn check_entries(&self, root: &str, project: &mut Project) {
+    /// Every entry serves the root, and what is not the project's own comes from somewhere.
+    pub(super) fn check_entries(&self, root: &str, own: &BTreeSet<&str>, project: &mut Project) {
         let is_root = |p: &Locked| p.source.is_none() && p.name == root;
         let mut waiting: Vec<usize> = self.packages.iter().position(is_root).into_iter().collect();
         let mut reached: BTreeSet<usize> = waiting.iter().copied().collect();
@@ -92,6 +92,10 @@ impl Lock {
         }
         for package in self.packages.iter().filter(|package| package.source.is_none() && package.checksum.is_some()) {
             project.mismatch(format!("`{}` of the lock file has a checksum and no source", package.name));
+        }
+        let is_foreign = |package: &&Locked| package.name != root && !own.contains(package.name.as_str());
+        for package in self.packages.iter().filter(|package| package.source.is_none()).filter(is_foreign) {
+            project.mismatch(format!("`{}` of the lock file has no source", package.name));
         }
         for (_, package) in self.packages.iter().enumerate().filter(|(index, _)| !reached.contains(index)) {
             project.mismatch(format!("`{} {}` of the lock file serves nobody", package.name, package.version));
@@ -165,7 +169,7 @@ source = "registry"
     #[test]
     fn what_nobody_depends_on_is_named() {
         let mut project = Project::default();
-        Lock::parse("Cargo.lock", TWO).unwrap().check_entries("a", &mut project);
+        Lock::parse("Cargo.lock", TWO).unwrap().check_entries("a", &BTreeSet::new(), &mut project);
         assert_eq!(project.problems.len(), 1);
     }
 }

@@ -31,7 +31,8 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
         project.request(label, &dependency.name, &dependency.requirement, &dependency.options());
     }
     check_root(&manifest, &lock, &mut project);
-    lock.check_entries(&manifest.name, &mut project);
+    let by_path = manifest.dependencies.iter().filter(|dependency| !dependency.from_registry);
+    lock.check_entries(&manifest.name, &by_path.map(|dependency| dependency.name.as_str()).collect(), &mut project);
     lock.check_against_registry(registry, &mut project);
     let features = features::enabled(&manifest, &lock, registry);
     features::check_complete(&features, &lock, registry, &mut project);

@@ -1,6 +1,6 @@
 //! `go.mod`: what the module requires, replaces and excludes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::ProjectError;
 
@@ -8,6 +8,8 @@ use super::super::ProjectError;
 pub(super) struct GoMod {
     pub(super) module: String,
     pub(super) requires: Vec<Require>,
+    /// The modules among them, each of which may be there once.
+    required: BTreeSet<String>,
     pub(super) replaces: Vec<Replace>,
     pub(super) excludes: Vec<(String, String)>,
     /// The `go` and `toolchain` lines, without the prefix `go` of the latter.
@@ -97,9 +99,7 @@ impl GoMod {
                 self.only("toolchain", version)?;
             }
             ("require", [path, version]) => {
-                if self.requires.iter().any(|require| require.path == *path) {
-                    return None;
-                }
+                self.required.insert(path.clone()).then_some(())?;
                 let indirect = comment.trim_start_matches('/').trim().starts_with("indirect");
                 self.requires.push(Require { path: path.clone(), version: version.clone(), indirect });
             }

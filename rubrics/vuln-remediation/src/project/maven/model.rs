@@ -44,9 +44,9 @@ impl Model {
                 "it is a Maven project of several modules, which is not supported: use one `pom.xml`".to_owned()
             );
         }
-        let list = |parent: Option<&Element>| -> Result<Vec<Dependency>, String> {
+        let list = |parent: Option<&Element>| {
             let all = parent.and_then(|parent| parent.child("dependencies"));
-            all.into_iter().flat_map(|all| all.children("dependency")).map(Dependency::read).collect()
+            all.map_or_else(|| Ok(Vec::new()), dependencies)
         };
         let properties = root.child("properties").map(|properties| &properties.children);
         let property = |element: &Element| (element.name.clone(), element.text.trim().to_owned());
@@ -75,10 +75,12 @@ impl Model {
     pub(super) fn remainder(&self, inherited: &BTreeSet<String>) -> String {
         let mut root = self.root.clone();
         root.children.retain(|child| !matches!(child.name.as_str(), "dependencies" | "dependencyManagement"));
+        let giving = self.giving_versions();
+        let gives = |property: &str| giving.contains(property) || inherited.contains(property);
         for child in &mut root.children {
             match child.name.as_str() {
                 "parent" => child.children.retain(|part| part.name != "version"),
-                "properties" => child.children.retain(|property| !self.gives_version(&property.name, inherited)),
+                "properties" => child.children.retain(|property| !gives(&property.name)),
                 _ => {}
             }
         }
@@ -88,13 +90,30 @@ impl Model {
         text
     }
 
-    fn gives_version(&self, property: &str, inherited: &BTreeSet<String>) -> bool {
-        let reference = format!("${{{property}}}");
-        let versions =
-            self.dependencies.iter().chain(&self.managed).filter_map(|dependency| dependency.version.as_ref());
-        let mut all = versions.chain(self.properties.values());
-        inherited.contains(property) || all.any(|version| version.contains(&reference))
+    /// The properties that a version of a dependency names.
+    fn giving_versions(&self) -> BTreeSet<&str> {
+        let all = self.dependencies.iter().chain(&self.managed);
+        let versions = all.filter_map(|dependency| dependency.version.as_deref());
+        let named = versions.flat_map(|version| version.split("${").skip(1));
+        named.filter_map(|rest| rest.split_once('}')).map(|(property, _)| property).collect()
     }
+}
+
+/// A list of dependencies, each of them once.
+fn dependencies(list: &Element) -> Result<Vec<Dependency>, String> {
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for element in &list.children {
+        if element.name != "dependency" {
+            return Err(format!("`dependencies` has a `{}`", element.name));
+        }
+        let dependency = Dependency::read(element)?;
+        if !seen.insert(dependency.key()) {
+            return Err(format!("`{}` is declared twice", dependency.name));
+        }
+        all.push(dependency);
+    }
+    Ok(all)
 }
 
 impl Coordinates {
@@ -113,7 +132,15 @@ impl Coordinates {
 
 impl Dependency {
     fn read(element: &Element) -> Result<Self, String> {
+        const KNOWN: [&str; 9] =
+            ["groupId", "artifactId", "version", "type", "classifier", "scope", "systemPath", "exclusions", "optional"];
+        if let Some(stranger) = element.children.iter().find(|child| !KNOWN.contains(&child.name.as_str())) {
+            return Err(format!("a dependency has a `{}`", stranger.name));
+        }
         let part = |name: &str| element.text_of(name).map(str::to_owned);
+        if part("systemPath").is_some() && part("scope").as_deref() != Some("system") {
+            return Err("a dependency has a `systemPath` and another scope than `system`".to_owned());
+        }
         let exclusion = |element: &Element| {
             let part = |name: &str| element.text_of(name).unwrap_or("*");
             format!("{}:{}", part("groupId"), part("artifactId"))

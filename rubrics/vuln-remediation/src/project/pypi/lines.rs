@@ -37,8 +37,8 @@ pub(super) struct ReadLines {
 /// Reads a requirements file.
 pub(super) fn read(path: &str, text: &str) -> Result<ReadLines, ProjectError> {
     let mut read = ReadLines { lines: Vec::new(), rest: String::new() };
-    for logical in text.replace("\\\r\n", " ").replace("\\\n", " ").lines() {
-        let (content, comment) = split_comment(logical);
+    for logical in logical_lines(text) {
+        let (content, comment) = split_comment(&logical);
         if content.is_empty() || content.starts_with('-') {
             keep_rest(&mut read.rest, content, comment);
             continue;
@@ -49,6 +49,23 @@ pub(super) fn read(path: &str, text: &str) -> Result<ReadLines, ProjectError> {
         })?);
     }
     Ok(read)
+}
+
+/// Lines that a backslash continues are one. A comment is not continued, as pip has it.
+fn logical_lines(text: &str) -> Vec<String> {
+    let mut logical: Vec<String> = Vec::new();
+    let mut continues = false;
+    for line in text.lines() {
+        let is_comment = line.trim_start().starts_with('#');
+        let whole = line.strip_suffix('\\').filter(|_| !is_comment);
+        let part = whole.unwrap_or(line);
+        match logical.last_mut().filter(|_| continues && !is_comment) {
+            Some(last) => last.extend([" ", part]),
+            None => logical.push(part.to_owned()),
+        }
+        continues = whole.is_some();
+    }
+    logical
 }
 
 /// Compilers of requirements write `# via …` to say who asks for a package. That follows from the tree.
@@ -70,19 +87,25 @@ fn split_comment(line: &str) -> (&str, &str) {
 impl Line {
     /// Reads `name[extra]>=1,<2 ; marker --hash=…`. `None` for anything that is not a package by version.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut words = text.split_whitespace();
-        let plain: Vec<&str> = words.by_ref().take_while(|word| !word.starts_with("--")).collect();
-        let hashes = text.split_whitespace().filter_map(|word| word.strip_prefix("--hash=")).map(str::to_owned);
-        let hashes = hashes.collect();
+        let plain: Vec<&str> = text.split_whitespace().take_while(|word| !word.starts_with("--")).collect();
+        let options = text.split_whitespace().skip(plain.len());
+        let hashes = options.map(|word| word.strip_prefix("--hash=").map(str::to_owned)).collect::<Option<_>>()?;
         let plain = plain.join(" ");
         let (plain, marker) = plain.split_once(';').map_or((plain.as_str(), ""), |(plain, marker)| (plain, marker));
+        if !marker.is_empty() && !is_marker(marker) {
+            return None;
+        }
         let name_end = plain.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c))).unwrap_or(plain.len());
         let (name, rest) = plain.split_at(name_end);
         let (extras, specifier) = match rest.trim_start().strip_prefix('[') {
             Some(rest) => rest.split_once(']')?,
             None => ("", rest),
         };
-        let specifier = specifier.trim().trim_start_matches('(').trim_end_matches(')');
+        if !extras.is_empty() && !extras.split(',').all(is_name) {
+            return None;
+        }
+        let specifier = specifier.trim();
+        let specifier = specifier.strip_prefix('(').map_or(Some(specifier), |inner| inner.strip_suffix(')'))?;
         let requirement = Requirement::parse(Ecosystem::PyPi, specifier)?;
         (!name.is_empty()).then(|| Self {
             name: Ecosystem::PyPi.canonical_name(name),
@@ -118,11 +141,48 @@ impl Line {
     }
 }
 
+fn is_name(text: &str) -> bool {
+    let name = text.trim();
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+/// Whether a text is an environment marker: comparisons of variables and texts, joined by `and` and `or`.
+fn is_marker(text: &str) -> bool {
+    let spaced: String = text.chars().map(|c| if "()".contains(c) { ' ' } else { c }).collect();
+    let joined = format!(" {} ", spaced.split_whitespace().collect::<Vec<_>>().join(" "));
+    joined.split(" and ").flat_map(|part| part.split(" or ")).all(is_comparison)
+}
+
+fn is_comparison(text: &str) -> bool {
+    const SIGNS: [&str; 10] = ["===", "==", "!=", "~=", "<=", ">=", "<", ">", " not in ", " in "];
+    const VARIABLES: [&str; 12] = [
+        "python_version",
+        "python_full_version",
+        "os_name",
+        "sys_platform",
+        "platform_release",
+        "platform_system",
+        "platform_version",
+        "platform_machine",
+        "platform_python_implementation",
+        "implementation_name",
+        "implementation_version",
+        "extra",
+    ];
+    let is_text = |side: &str| {
+        let quoted = |quote| side.len() > 1 && side.starts_with(quote) && side.ends_with(quote);
+        quoted('"') || quoted('\'')
+    };
+    let is_side = |side: &str| VARIABLES.contains(&side.trim()) || is_text(side.trim());
+    let sides = SIGNS.iter().find_map(|sign| text.split_once(sign));
+    sides.is_some_and(|(left, right)| is_side(left) && is_side(right))
+}
+
 impl Pinned {
     pub(super) fn remainder(&self) -> String {
         let mut hashes = self.hashes.clone();
         hashes.sort();
-        format!("{hashes:?}")
+        format!("{hashes:?} {}", self.marker)
     }
 }
 
@@ -143,9 +203,40 @@ mod tests {
 
     #[test]
     fn what_is_no_package_by_version_is_refused() {
-        for text in ["name @ https://example.invalid/x.whl", "./local", "name[extra", "name=1", ""] {
+        for text in [
+            "name @ https://example.invalid/x.whl",
+            "./local",
+            "name[extra",
+            "name[a b,,]==1",
+            "name((==1",
+            "name==1; this is no marker",
+            "name==1 --no-deps",
+            "name==1 --hash",
+            "name=1",
+            "",
+        ] {
             assert!(Line::parse(text).is_none(), "{text}");
         }
+    }
+
+    #[test]
+    fn markers_are_comparisons() {
+        for text in [
+            "python_version < '3.8'",
+            "(sys_platform == \"win32\" or 'linux' in sys_platform) and extra == 'x'",
+            "os_name not in 'nt posix'",
+        ] {
+            assert!(is_marker(text), "{text}");
+        }
+        for text in ["python < '3'", "python_version", "a b c", "python_version < 3"] {
+            assert!(!is_marker(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_comment_is_not_continued() {
+        let lines = read("requirements.txt", "a==1 \\\n  --hash=sha256:aa\n# via x \\\nevil==1\n").unwrap().lines;
+        assert_eq!(lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["a", "evil"]);
     }
 
     #[test]

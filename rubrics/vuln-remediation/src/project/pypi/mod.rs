@@ -103,6 +103,10 @@ fn read_requirements(tree: &Tree, files: &mut Files, project: &mut Project) -> R
         project.files.insert(path.to_owned());
         project.remainder.insert(path.to_owned(), read.rest);
         if is_constraints {
+            for line in &read.lines {
+                let label = format!("{path}/{}", line.name);
+                project.request(label, &line.name, line.requirement.text().trim(), &line.options());
+            }
             files.constraints.extend(read.lines);
         } else if name.ends_with(".txt") && read.lines.iter().all(Line::is_pin) {
             pinned.push((path.to_owned(), read.lines));
@@ -130,7 +134,9 @@ fn place_pins(path: &str, lines: Vec<Line>, files: &mut Files, project: &mut Pro
         if others.iter().any(|other| clashes(other) || (other.version != pin.version && other.marker.is_empty())) {
             project.invalid(format!("`{name}` is pinned to two versions"));
         }
-        others.push(pin.clone());
+        if others.iter().all(|other| other.version != pin.version || other.marker != pin.marker) {
+            others.push(pin.clone());
+        }
         if !files.has_lock {
             files.manifest.push((format!("{path}/{name}"), line));
         }

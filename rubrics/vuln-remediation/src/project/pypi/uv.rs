@@ -10,6 +10,9 @@ use super::super::{Project, ProjectError};
 use super::{Files, pinned};
 use crate::version::Ecosystem;
 
+/// More forks of one package than any resolution has.
+const MOST_FORKS: usize = 32;
+
 #[derive(Deserialize)]
 struct RawLock {
     #[serde(default, rename = "package")]
@@ -74,6 +77,11 @@ fn check_edges(packages: &[Table], project: &mut Project) {
     for package in packages {
         by_name.entry(field(package, "name").unwrap_or_default()).or_default().push(package);
     }
+    let most = by_name.values().map(Vec::len).max().unwrap_or_default();
+    if most > MOST_FORKS {
+        project.mismatch(format!("the lock file has more than {MOST_FORKS} versions of one package"));
+        return;
+    }
     for package in packages {
         let from = field(package, "name").unwrap_or_default();
         for edge in dependencies(package) {
@@ -117,12 +125,12 @@ fn check_copy(root: &Table, files: &Files, project: &mut Project) {
     let listed = root.get("metadata").and_then(|metadata| metadata.get("requires-dist")).and_then(Value::as_array);
     let listed = listed.map(Vec::as_slice).unwrap_or_default();
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut copied: Vec<(String, String)> = listed
+    let mut copied: Vec<(String, BTreeSet<String>)> = listed
         .iter()
-        .map(|value| (Ecosystem::PyPi.canonical_name(&text(value, "name")), without_blanks(&text(value, "specifier"))))
+        .map(|value| (Ecosystem::PyPi.canonical_name(&text(value, "name")), clauses(&text(value, "specifier"))))
         .collect();
-    let mut asked: Vec<(String, String)> =
-        files.manifest.iter().map(|(_, line)| (line.name.clone(), without_blanks(line.requirement.text()))).collect();
+    let mut asked: Vec<(String, BTreeSet<String>)> =
+        files.manifest.iter().map(|(_, line)| (line.name.clone(), clauses(line.requirement.text()))).collect();
     copied.sort();
     asked.sort();
     if copied != asked {
@@ -130,8 +138,10 @@ fn check_copy(root: &Table, files: &Files, project: &mut Project) {
     }
 }
 
-fn without_blanks(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
+/// The parts of a specifier, in whatever order: uv sorts them.
+fn clauses(specifier: &str) -> BTreeSet<String> {
+    let plain: String = specifier.chars().filter(|c| !c.is_whitespace()).collect();
+    plain.split(',').map(str::to_owned).collect()
 }
 
 fn collect_hashes(value: &Value, hashes: &mut Vec<String>) {
