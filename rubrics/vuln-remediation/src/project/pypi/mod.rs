@@ -41,7 +41,7 @@ pub(super) fn read(tree: &Tree, registry: &Registry) -> Result<Project, ProjectE
     read_pyproject(tree, &mut files, &mut project)?;
     read_requirements(tree, &mut files, &mut project)?;
     if let Some(text) = tree.text(UV_LOCK) {
-        uv::read(UV_LOCK, text, &mut files, &mut project)?;
+        uv::read(UV_LOCK, text, &mut files, registry, &mut project)?;
     }
     if files.manifest.is_empty() && files.pins.is_empty() {
         return Err(ProjectError::Missing { path: format!("{PYPROJECT}` or `requirements.txt") });

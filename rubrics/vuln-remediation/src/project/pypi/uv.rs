@@ -8,7 +8,8 @@ use toml::{Table, Value};
 
 use super::super::{Project, ProjectError};
 use super::{Files, pinned};
-use crate::version::Ecosystem;
+use crate::registry::Registry;
+use crate::version::{Ecosystem, Version};
 
 /// More forks of one package than any resolution has.
 const MOST_FORKS: usize = 32;
@@ -21,12 +22,19 @@ struct RawLock {
     rest: Table,
 }
 
-pub(super) fn read(path: &str, text: &str, files: &mut Files, project: &mut Project) -> Result<(), ProjectError> {
+pub(super) fn read(
+    path: &str,
+    text: &str,
+    files: &mut Files,
+    registry: &Registry,
+    project: &mut Project,
+) -> Result<(), ProjectError> {
     let raw: RawLock = toml::from_str(text).map_err(|error| ProjectError::unreadable(path, error.message()))?;
     project.files.insert(path.to_owned());
     project.remainder.insert(path.to_owned(), format!("{:?}", raw.rest));
     files.has_lock = true;
     check_edges(&raw.packages, project);
+    raw.packages.iter().for_each(|package| check_against_registry(package, registry, project));
     for package in raw.packages {
         let (Some(name), Some(version)) = (field(&package, "name"), field(&package, "version")) else {
             return Err(ProjectError::unreadable(path, "a package has no name or no version"));
@@ -91,6 +99,23 @@ fn check_edges(packages: &[Table], project: &mut Project) {
             if meant.filter(|package| says("version", package) && says("source", package)).count() != 1 {
                 project.mismatch(format!("`{from}` of the lock file depends on a `{name}` that is not there once"));
             }
+        }
+    }
+}
+
+/// A package of the lock file depends on what its release depends on, under whatever marker.
+fn check_against_registry(package: &Table, registry: &Registry, project: &mut Project) {
+    let (Some(name), Some(version)) = (field(package, "name"), field(package, "version")) else { return };
+    let version = Version::parse(Ecosystem::PyPi, version).ok();
+    let release = version.and_then(|version| registry.release(&Ecosystem::PyPi.canonical_name(name), &version));
+    let edges: BTreeSet<String> = dependencies(package)
+        .filter_map(|edge| field(edge, "name"))
+        .map(|name| Ecosystem::PyPi.canonical_name(name))
+        .collect();
+    let declared = release.and_then(|release| release.dependencies.as_ref()).into_iter().flatten();
+    for dependency in declared.filter(|dependency| !dependency.optional) {
+        if !edges.contains(&Ecosystem::PyPi.canonical_name(&dependency.name)) {
+            project.mismatch(format!("`{name}` of the lock file lacks its dependency `{}`", dependency.name));
         }
     }
 }
@@ -184,12 +209,16 @@ wheels = [{ hash = "sha256:bb" }]
 "#;
 
     fn project(pyproject: &str) -> super::Project {
-        let registry: Registry = serde_json::from_str(
-            r#"{"ecosystem":"PyPI","taken_at":"x","packages":{"jinja2":{"3.1.2":{},"3.1.4":{}}}}"#,
-        )
-        .unwrap();
-        let files = [("pyproject.toml", pyproject), ("uv.lock", LOCK)];
-        let tree: Tree = files.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+        read_files(&[("pyproject.toml", pyproject), ("uv.lock", LOCK)], "[]")
+    }
+
+    /// A project, where jinja2 depends on this.
+    fn read_files(files: &[(&str, &str)], dependencies: &str) -> super::Project {
+        let registry = format!(
+            r#"{{"ecosystem":"PyPI","taken_at":"x","packages":{{"jinja2":{{"3.1.2":{{"dependencies":{dependencies}}},"3.1.4":{{}}}}}}}}"#
+        );
+        let registry: Registry = serde_json::from_str(&registry).unwrap();
+        let tree: Tree = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         read(&tree, &registry).unwrap()
     }
 
@@ -200,6 +229,23 @@ wheels = [{ hash = "sha256:bb" }]
         assert_eq!(project.packages.len(), 1);
         assert_eq!(project.packages[0].version.text(), "3.1.2");
         assert_eq!(project.packages[0].checksums, ["sha256:aa", "sha256:bb"]);
+    }
+
+    #[test]
+    fn the_copy_of_a_requirement_may_be_sorted() {
+        let sorted = PYPROJECT.replace(">=3.1.2", "<4,>=3.1.2");
+        let lock = LOCK.replace("specifier = \">=3.1.2\"", "specifier = \">=3.1.2,<4\"");
+        let files = [("pyproject.toml", sorted.as_str()), ("uv.lock", lock.as_str())];
+        assert_eq!(read_files(&files, "[]").problems, []);
+    }
+
+    #[test]
+    fn an_entry_depends_on_what_its_release_does() {
+        let files = [("pyproject.toml", PYPROJECT), ("uv.lock", LOCK)];
+        let needs = r#"[{"name":"MarkupSafe","requirement":">=2"}]"#;
+        let problems = read_files(&files, needs).problems;
+        let lacks = |problem: &Problem| problem.to_string().contains("lacks its dependency `MarkupSafe`");
+        assert!(problems.iter().any(lacks), "{problems:?}");
     }
 
     #[test]
