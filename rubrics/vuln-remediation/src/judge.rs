@@ -7,6 +7,7 @@ use eval_diff::Applied;
 use eval_rubric::Verdict;
 
 use crate::advisory::Advisory;
+use crate::bytes::begins_with;
 use crate::case::{Case, Reference};
 use crate::checks::{Patched, code, cves, manifest, origin, scope, tests_intact, versions};
 use crate::failure::{Failure, Failures};
@@ -50,7 +51,7 @@ fn judge_patch(case: &Case, text: &str) -> Verdict {
         Ok(applied) => applied,
         Err(error) => return useless(Failure::DiffDoesNotApply, error).with_part("applies", 0.0),
     };
-    if applied.tree == case.input {
+    if !changes_anything(case, &applied) {
         return useless(Failure::EmptyDiff, "the diff changes nothing").with_part("applies", 0.0);
     }
     if case.accepts.references.is_empty() {
@@ -75,6 +76,15 @@ fn judge_patch(case: &Case, text: &str) -> Verdict {
         }
         None => useless(Failure::PatchWhereDeclineWasRight, "nothing should change"),
     }
+}
+
+/// Whether any file is otherwise than it was.
+fn changes_anything(case: &Case, applied: &Applied) -> bool {
+    let is_same = |was: &[u8], is: &[u8]| was.len() == is.len() && begins_with(was, is);
+    applied.changed_paths().into_iter().any(|path| match (case.input.get(path), applied.tree.get(path)) {
+        (Some(was), Some(is)) => !is_same(was, is),
+        (was, is) => was.is_some() != is.is_some(),
+    })
 }
 
 /// A verdict, with what the log says about it if it is the one that counts.

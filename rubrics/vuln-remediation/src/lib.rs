@@ -8,6 +8,7 @@
 //! Nothing in here is about a particular advisory, package or case.
 
 pub mod advisory;
+pub mod bytes;
 pub mod case;
 pub mod checks;
 pub mod failure;

@@ -173,9 +173,9 @@ impl<'t, R> Fields<'t, R> {
         all.map(number).collect()
     }
 
-    fn is_optional_peer(&self, name: &Cow<'t, str>) -> bool {
+    fn is_optional_peer(&self, name: &str) -> bool {
         let peers = members(&self.peers);
-        let about = peers.binary_search_by(|(peer, _)| peer.cmp(name)).ok();
+        let about = peers.binary_search_by(|(peer, _)| peer.as_ref().cmp(name)).ok();
         about.is_some_and(|at| peers[at].1.0.get("optional") == Some(&Value::Bool(true)))
     }
 

@@ -101,7 +101,7 @@ impl Lock {
     fn read_members(&mut self, text: &str, registry: &Registry, before: Option<&Self>) -> Result<bool, String> {
         let mut members = Members::of(text, 0).ok_or("it is not an object")?;
         let mut has_packages = false;
-        while members.next()?.is_some() {
+        while members.begin()?.is_some() {
             let key = members.key()?;
             let is_new = if key == "packages" {
                 let packages = Members::of(text, members.position()).ok_or("`packages` is not an object")?;
@@ -126,7 +126,7 @@ impl Lock {
         before: Option<&Self>,
     ) -> Result<usize, String> {
         let mut known = Known { before, next: 0 };
-        while let Some(start) = members.next()? {
+        while let Some(start) = members.begin()? {
             let entry = match known.take(&mut members) {
                 Some(entry) => Some(entry),
                 None => self.read_package(&mut members, &mut known, registry)?,
