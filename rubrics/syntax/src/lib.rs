@@ -4,6 +4,7 @@
 //! Nothing in here says what a file means, and no file is repaired. What is not understood is not called wrong: a false
 //! alarm would refuse a right answer.
 
+pub mod bytes;
 pub mod code;
 pub mod json;
 pub mod members;

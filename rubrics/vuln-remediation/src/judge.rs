@@ -13,6 +13,7 @@ use crate::failure::{Failure, Failures};
 use crate::output::{DeclineReason, Output};
 use crate::patch;
 use crate::project::{self, Project};
+use eval_syntax::bytes::begins_with;
 
 /// Judges one answer.
 pub fn judge(case: &Case, output: &Output) -> Verdict {
@@ -29,7 +30,7 @@ fn judge_decline(case: &Case, reason: DeclineReason, explanation: &str) -> Verdi
     }
     // Ids are written in capitals by some and in small letters by others.
     let explanation = explanation.to_lowercase();
-    let is_named = |advisory: &&Advisory| advisory.names().any(|name| explanation.contains(&name.to_lowercase()));
+    let is_named = |advisory: &&Advisory| advisory.names().any(|name| names(&explanation, &name.to_lowercase()));
     let unnamed: Vec<&str> = case.asked().filter(|a| !is_named(a)).map(|advisory| advisory.id.as_str()).collect();
     let (reason_part, named_part) = (case.accepts.decline_reasons.contains(&reason), unnamed.is_empty());
     let mut failures = Failures::new();
@@ -45,12 +46,19 @@ fn judge_decline(case: &Case, reason: DeclineReason, explanation: &str) -> Verdi
     verdict(thousandths, &failures, &parts)
 }
 
+/// Whether a text has an id that is not part of a longer one.
+fn names(text: &str, id: &str) -> bool {
+    let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric());
+    let comes_from = |rest: &str| rest.ends_with(|c: char| c.is_alphanumeric() || c == '-');
+    text.match_indices(id).any(|(at, _)| !comes_from(&text[..at]) && !goes_on(&text[at + id.len()..]))
+}
+
 fn judge_patch(case: &Case, text: &str) -> Verdict {
     let applied = match patch::apply(&case.input, text) {
         Ok(applied) => applied,
         Err(error) => return useless(Failure::DiffDoesNotApply, error).with_part("applies", 0.0),
     };
-    if applied.tree == case.input {
+    if !changes_anything(case, &applied) {
         return useless(Failure::EmptyDiff, "the diff changes nothing").with_part("applies", 0.0);
     }
     if case.accepts.references.is_empty() {
@@ -75,6 +83,15 @@ fn judge_patch(case: &Case, text: &str) -> Verdict {
         }
         None => useless(Failure::PatchWhereDeclineWasRight, "nothing should change"),
     }
+}
+
+/// Whether any file is otherwise than it was.
+fn changes_anything(case: &Case, applied: &Applied) -> bool {
+    let is_same = |was: &[u8], is: &[u8]| was.len() == is.len() && begins_with(was, is);
+    applied.changed_paths().into_iter().any(|path| match (case.input.get(path), applied.tree.get(path)) {
+        (Some(was), Some(is)) => !is_same(was, is),
+        (was, is) => was.is_some() != is.is_some(),
+    })
 }
 
 /// A verdict, with what the log says about it if it is the one that counts.
@@ -280,6 +297,7 @@ mod tests {
         check(&case, &decline(DeclineReason::NotReachable, "CVE-1 is not reached"), 1.0, &[]);
         check(&case, &decline(DeclineReason::NotReachable, "cve-1 is not reached"), 1.0, &[]);
         check(&case, &decline(DeclineReason::NotReachable, "no"), 0.48, &["decline_unexplained"]);
+        check(&case, &decline(DeclineReason::NotReachable, "CVE-12 and XCVE-1"), 0.48, &["decline_unexplained"]);
         check(&case, &decline(DeclineReason::Withdrawn, "A-1 is gone"), 0.36, &["wrong_decline_reason"]);
         check(&case, &to_version("1.2"), 0.0, &["patch_where_decline_was_right"]);
         let positive = Fixture::positive().read().unwrap();

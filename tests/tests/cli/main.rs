@@ -3,6 +3,7 @@
 mod evidence;
 mod fence;
 mod hostile;
+mod large_locks;
 mod rubric_attack;
 mod rubric_builds;
 mod rubric_tools;

@@ -2,6 +2,7 @@
 
 pub mod code;
 pub mod cves;
+mod doubled;
 pub mod line;
 pub mod manifest;
 pub mod origin;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use eval_diff::{Applied, Change, Operation};
+use eval_diff::{Change, Operation};
 
-use super::Patched;
+use super::{Patched, doubled};
 use crate::case::EVIDENCE;
 use crate::failure::{Failure, Failures};
 
@@ -19,21 +19,7 @@ pub fn check(patched: &Patched<'_>, failures: &mut Failures) {
         }
     }
     check_remainder(patched, failures);
-    check_doubled(patched, failures);
-}
-
-/// No line comes to stand twice in a row, unless the reference writes it so.
-fn check_doubled(patched: &Patched<'_>, failures: &mut Failures) {
-    let doubled = |applied: &Applied| -> BTreeSet<(String, String)> {
-        let line = |(path, number): (&str, usize)| {
-            let text = applied.tree.text(path).and_then(|text| text.lines().nth(number - 1));
-            (path.to_owned(), text.unwrap_or_default().trim().to_owned())
-        };
-        applied.doubled_lines(&patched.case.input).into_iter().map(line).collect()
-    };
-    for (path, line) in doubled(patched.applied).difference(&doubled(&patched.reference.applied)) {
-        failures.add(Failure::UnrelatedChange, format!("`{path}` has the line `{line}` twice in a row"));
-    }
+    doubled::check(patched, failures);
 }
 
 fn is_in_scope(patched: &Patched<'_>, file: &Change) -> bool {

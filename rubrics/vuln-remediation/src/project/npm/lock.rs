@@ -98,7 +98,7 @@ impl Lock {
     fn read_members(&mut self, text: &str, registry: &Registry, before: Option<&Self>) -> Result<bool, String> {
         let mut members = Members::of(text, 0).ok_or("it is not an object")?;
         let mut has_packages = false;
-        while members.next_start()?.is_some() {
+        while members.begin()?.is_some() {
             let key = members.key()?;
             let is_new = if key == "packages" {
                 let packages = Members::of(text, members.position()).ok_or("`packages` is not an object")?;
@@ -123,7 +123,7 @@ impl Lock {
         before: Option<&Self>,
     ) -> Result<usize, String> {
         let mut known = Known { before, next: 0 };
-        while let Some(start) = members.next_start()? {
+        while let Some(start) = members.begin()? {
             let entry = match known.take(&mut members) {
                 Some(entry) => Some(entry),
                 None => self.read_package(&mut members, &mut known, registry)?,
