@@ -31,6 +31,8 @@ pub struct GoldenCase {
 pub struct GoldenTest {
     pub output: Value,
     pub expect: Outcome,
+    /// Why an answer that an attack found is as good as a right one.
+    pub equivalent: Option<String>,
 }
 
 /// What a rubric makes of an answer.
