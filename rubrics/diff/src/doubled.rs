@@ -1,6 +1,7 @@
 //! Lines that stand twice in a row after a patch, and did not before. No tool writes them, and nobody means them.
 //!
 //! It looks at lines alone and knows no format. Lines without a letter or digit, such as brackets, do not count.
+//! [`Applied::doubled_blocks`] finds several lines in a row that stand twice, too.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,42 @@ impl Applied {
         });
         doubled.collect()
     }
+
+    /// Every block of lines that repeats the one before it because of the diff: the path and the block's first line.
+    #[must_use]
+    pub fn doubled_blocks(&self, before: &Tree) -> Vec<(&str, &str)> {
+        let changed = self.changed_paths().into_iter();
+        let texts = changed.filter_map(|path| Some((path, self.tree.text(path)?)));
+        let doubled = texts.flat_map(|(path, text)| {
+            let known = blocks(before.text(path).unwrap_or_default());
+            let new = blocks(text).into_iter().filter(move |block| !known.contains(block));
+            new.filter_map(move |block| Some((path, *block.first()?)))
+        });
+        doubled.collect()
+    }
+}
+
+/// Longer blocks than this are not looked for: the work grows with the square of it.
+const LONGEST_BLOCK: usize = 32;
+
+/// Blocks of lines that are the same as the block before. Blank lines between or in them do not count.
+fn blocks(text: &str) -> Vec<Vec<&str>> {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let most = LONGEST_BLOCK.min((lines.len() - at) / 2);
+        let length = (1..=most).find(|length| lines[at..at + length] == lines[at + length..at + 2 * length]);
+        let block = length.map(|length| &lines[at..at + length]);
+        match block.filter(|block| block.iter().any(|line| line.contains(char::is_alphanumeric))) {
+            Some(block) => {
+                found.push(block.to_vec());
+                at += block.len();
+            }
+            None => at += 1,
+        }
+    }
+    found
 }
 
 fn new_doubles(before: &str, after: &str) -> Vec<usize> {
@@ -55,6 +92,13 @@ mod tests {
         assert_eq!(doubled("a\nb\n", "a\na\nb\nb\n"), [2, 4]);
         assert_eq!(doubled("", "x\nx\nx"), [2, 3]);
         assert_eq!(doubled("a\nb\na\n", "a\na\n"), [2], "also if what was between them goes");
+    }
+
+    #[test]
+    fn a_block_that_comes_to_stand_twice_in_a_row_is_found_by_its_first_line() {
+        assert_eq!(blocks("a\nb\n\na\nb\n"), [["a", "b"]]);
+        assert_eq!(blocks("x\na\na\n"), [["a"]]);
+        assert!(blocks("a\nb\nc\na\nb\n}\n}\n").is_empty());
     }
 
     #[test]

@@ -79,16 +79,35 @@ impl Sources<'_> {
         Some(join(&absolute(&self.root(), &path), "ruby"))
     }
 
-    /// The groups of the Gemfile that are left out.
+    /// The groups of the Gemfile that are left out: those that are named, and all but those that alone are wanted.
     pub(crate) fn without(&self) -> Vec<String> {
-        let groups = self.setting("WITHOUT").unwrap_or_default();
-        groups.split([':', ' ']).filter(|group| !group.is_empty()).map(str::to_owned).collect()
+        let groups = |name: &str| -> Vec<String> {
+            let listed = self.setting(name).unwrap_or_default();
+            listed.split([':', ' ']).filter(|group| !group.is_empty()).map(str::to_owned).collect()
+        };
+        let only = groups("ONLY");
+        let others = self.groups().into_iter().filter(|group| !only.is_empty() && !only.contains(group));
+        groups("WITHOUT").into_iter().chain(others).collect()
+    }
+
+    /// The groups that the Gemfile names.
+    pub(crate) fn groups(&self) -> Vec<String> {
+        let text = self.gemfile().and_then(|path| (self.text)(&path)).unwrap_or_default();
+        text.lines().map(str::trim_start).filter(|line| !line.starts_with('#')).flat_map(groups_in).collect()
     }
 
     /// Where RubyGems puts gems, if a variable says so.
     pub(crate) fn gem_home(&self) -> Option<String> {
         self.set("GEM_HOME").map(|path| absolute(self.folder, &path))
     }
+}
+
+/// The symbols and strings after the word `group` in a line of a Gemfile.
+fn groups_in(line: &str) -> Vec<String> {
+    let Some((_, rest)) = line.split_once("group") else { return Vec::new() };
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let words = rest.split(|c: char| !is_name(c)).filter(|word| !word.is_empty() && *word != "do");
+    words.map(str::to_owned).collect()
 }
 
 /// A value in a configuration file: flat YAML, of which Bundler itself reads no more.
@@ -131,6 +150,22 @@ mod tests {
         assert_eq!(folder("", &[("BUNDLE_DEPLOYMENT", "1")]).as_deref(), Some("/work/vendor/bundle/ruby"));
         assert_eq!(folder("", &[("BUNDLE_DEPLOYMENT", "false")]), None);
         assert_eq!(folder("BUNDLE_PATH__SYSTEM: \"true\"\n", &[("BUNDLE_PATH", "/x")]), None);
+    }
+
+    #[test]
+    fn groups_are_left_out_by_name_or_by_wanting_others() {
+        let gemfile =
+            "gem \"a\"\n# group :none\ngroup :test, :development do\n  gem \"b\"\nend\ngem \"c\", group: \"ci\"\n";
+        let without = |variables: &[(&str, &str)]| {
+            let variable =
+                |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+            let text = |path: &str| (path == "/work/Gemfile").then(|| gemfile.to_owned());
+            let exists = |path: &str| path == "/work/Gemfile";
+            Sources { folder: "/work", variable: &variable, text: &text, exists: &exists }.without()
+        };
+        assert_eq!(without(&[]), Vec::<String>::new());
+        assert_eq!(without(&[("BUNDLE_WITHOUT", "test:ci")]), ["test", "ci"]);
+        assert_eq!(without(&[("BUNDLE_ONLY", "default:ci")]), ["test", "development"]);
     }
 
     #[test]

@@ -48,6 +48,16 @@ pub(crate) struct Selected<'a> {
     pub(crate) folder: bool,
 }
 
+/// The lines of an ignore file that say something.
+pub(crate) fn rules(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| rule(line).is_some())
+}
+
+/// Whether a line of an ignore file is about a path.
+pub(crate) fn fits_rule(line: &str, path: &str) -> bool {
+    rule(line).is_some_and(|rule| parents(path).any(|part| glob::matches_path(rule.pattern, part)))
+}
+
 struct Rule<'a> {
     pattern: &'a str,
     keeps: bool,

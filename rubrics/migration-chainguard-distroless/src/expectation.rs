@@ -97,6 +97,9 @@ pub(crate) struct Last {
     pub(crate) may_drop_env: Vec<String>,
     #[serde(default)]
     pub(crate) may_drop_labels: Vec<String>,
+    /// The version in the path of a folder of gems; not given: any.
+    #[serde(default)]
+    pub(crate) ruby_abi: Option<String>,
     #[serde(default, rename = "file")]
     pub(crate) files: Vec<InImage>,
     #[serde(default, rename = "package")]

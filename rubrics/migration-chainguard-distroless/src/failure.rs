@@ -114,6 +114,7 @@ modes! {
     PackageInstallNotRoot = "package_install_not_root", Packages, Fail;
     UnknownPackage = "unknown_package", Packages, Fail;
     RequiredPackageMissing = "required_package_missing", Packages, Block;
+    DevelopmentDependenciesAdded = "development_dependencies_added", Packages, Fail;
 
     DockerfileInvalid = "dockerfile_invalid", Build, Fail;
     RunWithoutShell = "run_without_shell", Build, Fail;
@@ -121,10 +122,14 @@ modes! {
     UnknownStage = "unknown_stage", Build, Fail;
     CopySourceMissing = "copy_source_missing", Build, Fail;
     ArtifactMissing = "artifact_missing", Build, Block;
+    UndeclaredArgument = "undeclared_argument", Build, Block;
+    StageUnused = "stage_unused", Build, Fail;
+    InstructionWithoutEffect = "instruction_without_effect", Build, Fail;
 
     FileMissing = "file_missing", Files, Block;
     NotWritable = "not_writable", Files, Block;
     ConfigNotAdapted = "config_not_adapted", Files, Block;
+    FileInvalid = "file_invalid", Files, Block;
 
     PrivilegedPort = "privileged_port", Network, Block;
     PortsDiffer = "ports_differ", Network, Fail;
@@ -141,10 +146,11 @@ modes! {
     EvidenceChanged = "evidence_changed", Scope, Block;
     UnrelatedChange = "unrelated_change", Scope, Block;
     TestChanged = "test_changed", Scope, Block;
+    LinesDoubled = "lines_doubled", Scope, Fail;
 }
 
 /// One thing that is wrong, with a sentence for whoever reads the case's log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     pub(crate) mode: Mode,
     pub(crate) note: String,

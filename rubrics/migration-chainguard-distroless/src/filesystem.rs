@@ -99,11 +99,22 @@ pub(crate) struct Node {
     pub(crate) made_by: Vec<Rc<Making>>,
     /// Which part it is of what the commands made, relative to the path they made: empty for all of it.
     pub(crate) part: String,
+    /// How many copies there were when it came there, with the one that brought it.
+    pub(crate) step: usize,
 }
 
 impl Node {
+    /// Whether it is what was there, or takes the place of all of it: a file that of a file, and what may be a folder only that
+    /// of the same thing.
+    pub(crate) fn replaces(&self, old: &Self) -> bool {
+        let mut makers = self.made_by.iter().zip(&old.made_by);
+        let by_same = self.made_by.len() == old.made_by.len() && makers.all(|(new, old)| Rc::ptr_eq(new, old));
+        let is_same = !self.made_by.is_empty() && by_same && self.part == old.part;
+        self.step != old.step && (is_same || (self.kind == Kind::File && old.kind == Kind::File))
+    }
+
     pub(crate) fn new(kind: Kind, origin: Origin, owner: Option<u32>) -> Self {
-        Self { kind, origin, owner, world_writable: false, made_by: Vec::new(), part: String::new() }
+        Self { kind, origin, owner, world_writable: false, made_by: Vec::new(), part: String::new(), step: 0 }
     }
 }
 
@@ -125,6 +136,8 @@ pub(crate) struct Filesystem {
     pub(crate) installed: Vec<Installed>,
     /// Whether there was more than could be kept.
     pub(crate) is_cut: bool,
+    /// How many copies there were.
+    step: usize,
 }
 
 /// Who owns what is copied, and whether everybody may write it.
@@ -185,6 +198,17 @@ pub(crate) fn relative_to<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
 }
 
 impl Filesystem {
+    /// Begins another copy.
+    pub(crate) fn next_step(&mut self) {
+        self.step += 1;
+    }
+
+    /// What the last copy put there.
+    pub(crate) fn copied(&self) -> Vec<(String, Node)> {
+        let copied = self.nodes.iter().filter(|(_, node)| node.step == self.step);
+        copied.map(|(path, node)| (path.clone(), node.clone())).collect()
+    }
+
     /// How much work it is to go through all of it.
     pub(crate) fn size(&self) -> usize {
         self.nodes.len() + self.installed.len()
@@ -256,7 +280,7 @@ impl Filesystem {
             return;
         }
         self.make_folder(parent(path), node.owner, node.world_writable);
-        self.nodes.insert(path.to_owned(), node);
+        self.nodes.insert(path.to_owned(), Node { step: self.step, ..node });
     }
 
     /// Makes a folder and those it is in, unless they are there.

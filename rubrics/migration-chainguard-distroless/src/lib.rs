@@ -27,8 +27,10 @@ use crate::answer::Output;
 use crate::expectation::{Accepted, Expectation, Last, Reason};
 use crate::facts::Facts;
 use crate::failure::{Finding, Mode};
+use crate::judge::Judgement;
 use eval_diff::{Applied, Tree};
 use eval_rubric::{Answer, BenchCase, CaseFiles, Disposition, Rubric, RubricError, Verdict};
+use std::collections::BTreeSet;
 
 /// Scores migrations of Dockerfiles to distroless images.
 #[derive(Debug)]
@@ -38,12 +40,12 @@ impl Rubric for MigrationChainguardDistroless {
     fn judge(case: &BenchCase, answer: &Answer, files: &CaseFiles) -> Result<Verdict, RubricError> {
         let expectation = read_expectation(case, files)?;
         let output = answer.parse()?;
-        check_reference(&expectation, files)?;
+        let known = check_reference(&expectation, files)?;
         match output {
             Output::Decline { reason, explanation } => {
                 Ok(score::of_answer(decline(&expectation, reason, &explanation).as_ref()))
             }
-            Output::Patch { diff } => patch(&expectation, &diff, files),
+            Output::Patch { diff } => patch(&expectation, &diff, files, &known),
         }
     }
 }
@@ -77,17 +79,26 @@ fn decline(expectation: &Expectation, reason: Reason, explanation: &str) -> Opti
 const MAX_DIFF: usize = 256 * 1024;
 const MAX_CHANGES: usize = 100;
 
-fn patch(expectation: &Expectation, diff: &str, files: &CaseFiles) -> Result<Verdict, RubricError> {
+/// The verdict on a patch. What the case's own answer leaves behind as well is `known`.
+fn patch(
+    expectation: &Expectation,
+    diff: &str,
+    files: &CaseFiles,
+    known: &BTreeSet<Finding>,
+) -> Result<Verdict, RubricError> {
     Ok(match findings(expectation, diff, files)? {
         Judged::Whole(finding) => score::of_answer(Some(&finding)),
-        Judged::Parts(findings) => score::of_patch(&findings),
+        Judged::Parts(Judgement { mut findings, leftovers }) => {
+            findings.extend(leftovers.difference(known).cloned());
+            score::of_patch(&findings)
+        }
     })
 }
 
 /// What is wrong with a patch: all of it, or parts.
 enum Judged {
     Whole(Finding),
-    Parts(Vec<Finding>),
+    Parts(Judgement),
 }
 
 fn findings(expectation: &Expectation, diff: &str, files: &CaseFiles) -> Result<Judged, RubricError> {
@@ -112,13 +123,17 @@ fn findings(expectation: &Expectation, diff: &str, files: &CaseFiles) -> Result<
 }
 
 /// The case's own answer must pass. Where it does not, the case or this rubric misreads something, and every verdict on an
-/// agent's answer would be as wrong.
-fn check_reference(expectation: &Expectation, files: &CaseFiles) -> Result<(), RubricError> {
+/// agent's answer would be as wrong. What it leaves behind is the answer's.
+fn check_reference(expectation: &Expectation, files: &CaseFiles) -> Result<BTreeSet<Finding>, RubricError> {
+    let mut known = BTreeSet::new();
     let (path, found) = if expectation.accepts(Accepted::Patch) {
         let path = "expected/solution.diff";
         let found = match findings(expectation, &files.read_text(path)?, files)? {
             Judged::Whole(finding) => Some(finding),
-            Judged::Parts(findings) => findings.into_iter().next(),
+            Judged::Parts(judgement) => {
+                known = judgement.leftovers;
+                judgement.findings.into_iter().next()
+            }
         };
         (path, found)
     } else {
@@ -131,7 +146,7 @@ fn check_reference(expectation: &Expectation, files: &CaseFiles) -> Result<(), R
         };
         (path, found)
     };
-    found.map_or(Ok(()), |finding| {
+    found.map_or(Ok(known), |finding| {
         let (mode, note) = (finding.mode.name(), &finding.note);
         Err(malformed(&format!("`{path}` is not a right answer by `expected/verdict.toml`: {mode}: {note}")))
     })
@@ -147,7 +162,7 @@ fn judge_patch(
     last: &Last,
     input: &Tree,
     applied: &Applied,
-) -> Result<Vec<Finding>, RubricError> {
+) -> Result<Judgement, RubricError> {
     let text = input.text("images.toml").ok_or_else(|| malformed("`input/images.toml` is missing or not UTF-8"))?;
     let facts = Facts::parse(text).map_err(|error| malformed(&format!("`input/images.toml`: {error}")))?;
     let case = judge::Case { expectation, last, facts: &facts, input };

@@ -11,13 +11,18 @@ pub(crate) struct Call {
     pub(crate) packages: Vec<String>,
     /// The root that is installed into, if it is not the image's.
     pub(crate) root: Option<String>,
+    /// Whether it begins a database of packages where there is none.
+    pub(crate) makes_database: bool,
 }
 
 /// The call that a command is, if it is one.
 pub(crate) fn call(command: &Command) -> Option<Call> {
     let manager = manager(command.name())?;
     let mut words = command.words.iter().skip(1).map(String::as_str);
-    let mut reader = Reader { call: Call { manager, packages: Vec::new(), root: None }, installs: false };
+    let mut reader = Reader {
+        call: Call { manager, packages: Vec::new(), root: None, makes_database: command.has("--initdb") },
+        installs: false,
+    };
     while let Some(word) = words.next() {
         if word.starts_with('-') { reader.option(word, &mut words) } else { reader.operand(word) }
     }
@@ -87,7 +92,7 @@ mod tests {
 
     fn installing(manager: &'static str, packages: &[&str], root: Option<&str>) -> Option<Call> {
         let packages = packages.iter().map(|package| (*package).to_owned()).collect();
-        Some(Call { manager, packages, root: root.map(str::to_owned) })
+        Some(Call { manager, packages, root: root.map(str::to_owned), makes_database: false })
     }
 
     #[test]

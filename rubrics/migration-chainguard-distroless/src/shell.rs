@@ -41,6 +41,10 @@ impl Command {
         if let Some(first) = words.first_mut() {
             *first = file_name(first);
         }
+        // pip works on another Python if it is told so before the verb.
+        if let ["pip" | "pip3", "--python", _, _, ..] = words.as_slice() {
+            words.drain(1..3);
+        }
         words
     }
 

@@ -4,7 +4,7 @@
 //! So an unknown build tool never makes an answer wrong; a known one is held to what it does.
 
 use crate::filesystem::{Kind, Linkage, absolute, join, parent};
-use crate::shell::Command;
+use crate::shell::{Command, file_name};
 
 /// Where a command runs.
 pub(crate) struct Place<'a> {
@@ -103,10 +103,87 @@ pub(crate) fn needed_file(command: &Command) -> Option<&str> {
             file.filter(|file| !file.contains(['$', ':']) && *file != "-")
         }
         _ if is_elsewhere => None,
+        ["bundle" | "bundler"] | ["bundle" | "bundler", "install", ..] if command.option("--gemfile").is_none() => {
+            Some("Gemfile")
+        }
         ["npm", "ci", ..] => Some("package.json"),
         ["composer", "install", ..] => Some("composer.json"),
+        ["dotnet", "restore" | "build" | "publish", ..] => command.operands().find(|word| word.ends_with("proj")),
+        ["mvn", ..] if !command.has("-f") && !command.has("--file") => command.operands().next().map(|_| "pom.xml"),
+        ["cargo", "build" | "b" | "fetch" | "test", ..] if command.option("--manifest-path").is_none() => {
+            Some("Cargo.toml")
+        }
         _ => None,
     }
+}
+
+/// Whether a tool also takes the file that it needs from a folder above.
+pub(crate) fn looks_above(command: &Command) -> bool {
+    matches!(command.name(), "cargo" | "bundle" | "bundler")
+}
+
+/// What a compiler must find: a file with one of these endings, in this folder or below it.
+pub(crate) struct Sources {
+    pub(crate) folder: String,
+    pub(crate) endings: &'static [&'static str],
+}
+
+/// Whether a command makes nothing that a compiler could read.
+pub(crate) fn is_build(words: &[String]) -> bool {
+    let mut words = words.iter().map(String::as_str);
+    match words.next() {
+        Some("mvn") => true,
+        Some("dotnet" | "go" | "cargo") => {
+            words.next().is_some_and(|verb| ["restore", "build", "publish", "fetch", "mod"].contains(&verb))
+        }
+        _ => false,
+    }
+}
+
+pub(crate) fn needed_sources(command: &Command, place: &Place<'_>) -> Option<Sources> {
+    let words = command.plain_words();
+    let (folder, endings): (String, &[&str]) = match words.as_slice() {
+        ["dotnet", "publish" | "build", ..] => (dotnet_project(command, place), &[".cs", ".fs", ".vb"]),
+        ["go", "build", ..] if command.option("-C").is_none() && !command.operands().any(|word| word.contains('@')) => {
+            (place.folder.to_owned(), &[".go"])
+        }
+        ["mvn", ..] if words.contains(&"package") && !command.has("-f") && !command.has("--file") => {
+            (place.folder.to_owned(), &[".java", ".kt", ".scala", ".groovy"])
+        }
+        ["cargo", "build" | "b", ..] if command.option("--manifest-path").is_none() => {
+            (place.folder.to_owned(), &[".rs"])
+        }
+        _ => return None,
+    };
+    Some(Sources { folder, endings })
+}
+
+/// What an install or a build does, by its words: options that only say how loud, how fast or how careful it is are left out.
+/// `None`: another kind of command.
+pub(crate) fn install_key(command: &Command) -> Option<Vec<String>> {
+    let words = command.plain_words();
+    let installs = match words.as_slice() {
+        ["pip" | "pip3" | "npm" | "gem" | "bundle" | "bundler" | "composer", "install", ..]
+        | ["npm", "ci", ..]
+        | ["uv", "sync" | "venv", ..]
+        | ["uv", "pip", "install", ..]
+        | ["venv" | "virtualenv", ..]
+        | ["go" | "cargo", "build", ..]
+        | ["dotnet", "restore" | "build" | "publish", ..] => true,
+        ["mvn" | "mvnw" | "gradle" | "gradlew", ..] => words.len() > 1,
+        _ => false,
+    };
+    let is_manner =
+        |word: &str| word.starts_with('-') && (word.len() == 2 || (word.starts_with("--") && !word.contains('=')));
+    let keeps = |word: &&String| !is_manner(word) || matches!(word.as_str(), "-m" | "-r" | "-o" | "-t" | "-c");
+    installs.then(|| command.words.iter().filter(keeps).cloned().collect())
+}
+
+/// Whether a command cannot make an install or a build that comes after it another one.
+pub(crate) fn is_neutral(command: &Command) -> bool {
+    const NAMES: [&str; 12] =
+        ["apk", "apt", "apt-get", "bundle", "bundler", "chmod", "chown", "echo", "gem", "ls", "mkdir", "set"];
+    NAMES.contains(&command.name())
 }
 
 fn makes_nothing(name: &str) -> bool {
@@ -182,8 +259,8 @@ fn uv(rest: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
 
 /// Like pip, but without an environment that is told it takes the one beside it.
 fn uv_pip(command: &Command, place: &Place<'_>) -> Vec<Made> {
-    if let Some(python) = command.option("--python") {
-        return open_folders([parent(parent(&place.path(python))).to_owned()]);
+    if command.option("--python").is_some() {
+        return pip(command, place);
     }
     let is_told =
         ["--target", "--prefix", "--system"].iter().any(|option| command.words.iter().any(|w| w.starts_with(option)));
@@ -226,6 +303,11 @@ fn dotnet_project(command: &Command, place: &Place<'_>) -> String {
 /// The virtual environment that a Python tool works in.
 fn environment(command: &Command, place: &Place<'_>) -> Option<String> {
     let program = command.words.first()?;
+    if let Some(python) = command.option("--python") {
+        let path = place.path(python);
+        let is_program = file_name(&path).starts_with("python");
+        return Some(if is_program { parent(parent(&path)).to_owned() } else { path });
+    }
     if program.contains('/') && !program.starts_with("/usr/") && !program.starts_with("/bin/") {
         return Some(parent(parent(&place.path(program))).to_owned());
     }
@@ -283,6 +365,7 @@ fn cargo(rest: &[&str], command: &Command, place: &Place<'_>) -> Vec<Made> {
                 root.map_or_else(|| vec!["/root/.cargo".to_owned(), "/usr/local/cargo".to_owned()], |r| vec![r]);
             open_folders(roots.iter().map(|root| join(root, "bin")))
         }
+        Some("new" | "init") => unknown(command, place),
         _ => Vec::new(),
     }
 }
@@ -338,11 +421,13 @@ mod tests {
 
     #[test]
     fn known_tools_make_what_they_make_and_nothing_else() {
-        let table: [(&str, &[&str]); 17] = [
+        let table: [(&str, &[&str]); 19] = [
             ("python3 -m venv /opt/venv", &["/opt/venv"]),
             ("pip install -r requirements.txt", &["/opt/venv"]),
             ("/v/bin/pip install x", &["/v"]),
             ("pip install --target=deps x", &["/src/deps"]),
+            ("pip --python /v/bin/python3 install x", &["/v"]),
+            ("uv pip install --python /v x", &["/v"]),
             ("npm ci --omit=dev", &["/src/node_modules"]),
             ("go build -o /out/app ./cmd/app", &["/out/app"]),
             ("go mod download", &[]),

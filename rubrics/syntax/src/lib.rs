@@ -8,7 +8,9 @@ pub mod bytes;
 pub mod code;
 pub mod json;
 pub mod members;
+pub mod nginx;
 pub mod python;
+pub mod yaml;
 
 /// What is wrong with a file that its own tools would not accept. `None` also for kinds of files that are not known.
 #[must_use]
@@ -19,6 +21,8 @@ pub fn problem(path: &str, text: &str) -> Option<String> {
         "json" => json::problem(text),
         "toml" => toml::from_str::<toml::Table>(text).err().map(|error| error.message().to_owned()),
         "py" | "pyi" => python::problem(text),
+        "yaml" | "yml" => yaml::problem(text),
+        "conf" if nginx::is_one(name, text) => nginx::problem(text),
         _ => code::Language::of(ending).and_then(|language| code::problem(text, language)),
     }
 }

@@ -32,6 +32,29 @@ pub(crate) fn expand(word: &str, escape: char, lookup: &dyn Fn(&str) -> Option<S
     expand_at(word, escape, lookup, 0)
 }
 
+/// The variables in a text that are given no other value where they are not set: `$X` and `${X}`, not between single quotes.
+pub(crate) fn plain_variables(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut is_quoted = false;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        match c {
+            '\'' if before != '\\' => is_quoted = !is_quoted,
+            '$' if !is_quoted && before != '\\' => found.extend(plain_variable(&text[at + 1..])),
+            _ => {}
+        }
+        before = c;
+    }
+    found
+}
+
+fn plain_variable(rest: &str) -> Option<&str> {
+    let name = rest.strip_prefix('{').unwrap_or(rest);
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+    let is_plain = !rest.starts_with('{') || name[end..].starts_with('}');
+    (is_plain && end > 0).then(|| &name[..end])
+}
+
 fn expand_at(
     word: &str,
     escape: char,

@@ -26,6 +26,8 @@ pub(crate) struct Run {
     pub(crate) heredocs: Vec<Heredoc>,
     /// Whether files are there that no copy brought.
     pub(crate) has_mount: bool,
+    /// The stages and images that files are mounted from.
+    pub(crate) mounted: Vec<String>,
 }
 
 /// What `COPY` and `ADD` take.
@@ -233,6 +235,8 @@ fn pairs(arguments: &Arguments<'_>, name: &'static str) -> Result<Vec<(String, S
 fn run(arguments: &Arguments<'_>) -> Result<Instruction, Problem> {
     let (flags, rest) = arguments.flags();
     let has_mount = flags.iter().any(|(flag, value)| flag == "mount" && !value.contains("type=cache"));
+    let options = flags.iter().filter(|(flag, _)| flag == "mount").flat_map(|(_, value)| value.split(','));
+    let mounted = options.filter_map(|option| option.strip_prefix("from=")).map(str::to_owned).collect();
     if let Some((flag, _)) =
         flags.into_iter().find(|(flag, _)| !["mount", "network", "security"].contains(&flag.as_str()))
     {
@@ -241,7 +245,7 @@ fn run(arguments: &Arguments<'_>) -> Result<Instruction, Problem> {
     if rest.is_empty() {
         return Err(Problem::NoArguments("RUN"));
     }
-    Ok(Instruction::Run(Run { form: form(rest), heredocs: arguments.heredocs.to_vec(), has_mount }))
+    Ok(Instruction::Run(Run { form: form(rest), heredocs: arguments.heredocs.to_vec(), has_mount, mounted }))
 }
 
 fn transfer(arguments: &Arguments<'_>, name: &'static str) -> Result<Transfer, Problem> {

@@ -9,7 +9,7 @@ mod instruction;
 mod lines;
 mod words;
 
-pub(crate) use expand::expand;
+pub(crate) use expand::{expand, plain_variables};
 pub(crate) use instruction::{Copied, Form, From, HealthCheck, Instruction, Run, Transfer};
 pub(crate) use lines::Heredoc;
 

@@ -34,7 +34,7 @@ fn exec(words: &[&str]) -> Form {
 }
 
 fn run(form: Form) -> Instruction {
-    Instruction::Run(Run { form, heredocs: Vec::new(), has_mount: false })
+    Instruction::Run(Run { form, heredocs: Vec::new(), has_mount: false, mounted: Vec::new() })
 }
 
 #[test]

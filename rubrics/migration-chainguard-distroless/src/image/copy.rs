@@ -17,6 +17,7 @@ enum Source {
 pub(super) fn follow(current: &mut Current<'_, '_>, transfer: &Transfer) {
     let ownership = ownership(current, transfer);
     let destination = destination(current, transfer);
+    current.image.files.next_step();
     let source = source(current, transfer.from.as_deref());
     let size = match &source {
         Source::Context => current.builder.surroundings.context.size(),
@@ -46,6 +47,17 @@ pub(super) fn follow(current: &mut Current<'_, '_>, transfer: &Transfer) {
         missing.push(transfer.destination.clone());
     }
     report(current, transfer, &missing);
+    current.add_copy(said(transfer));
+}
+
+/// The copy as its author wrote it, without what changes nothing about its files.
+fn said(transfer: &Transfer) -> String {
+    let from = transfer.from.as_ref().map_or_else(String::new, |from| format!("--from={from} "));
+    let sources = transfer.sources.iter().map(|copied| match copied {
+        Copied::Path(path) => path.as_str(),
+        Copied::Inline(heredoc) => heredoc.name.as_str(),
+    });
+    format!("COPY {from}{} {}", sources.collect::<Vec<_>>().join(" "), transfer.destination)
 }
 
 fn report(current: &mut Current<'_, '_>, transfer: &Transfer, missing: &[String]) {
@@ -84,8 +96,7 @@ fn source(current: &mut Current<'_, '_>, from: Option<&str>) -> Source {
     if from.contains('$') {
         current.note(Mode::DockerfileInvalid, format!("no builder expands `COPY --from={from}`"));
     }
-    let by_number = from.parse::<usize>().ok().filter(|index| *index < current.builder.built.images.len());
-    match by_number.or_else(|| current.builder.stage_named(from)) {
+    match current.builder.source_stage(from) {
         Some(index) => Source::Files(current.builder.built.images[index].files.clone()),
         None => Source::Files(current.builder.pull(from, false).files),
     }

@@ -61,8 +61,17 @@ impl Image {
         if open || self.config.is_root() {
             return true;
         }
+        if self.config.volumes.iter().any(|volume| self.is_new_volume(volume, path)) {
+            return false;
+        }
         let user = self.uid(&self.config.user);
         self.files.nearest(path).is_some_and(|node| node.world_writable || (user.is_some() && node.owner == user))
+    }
+
+    /// Whether a path is in a volume that the image has no folder for. Whoever starts the container makes one, as root.
+    fn is_new_volume(&self, volume: &str, path: &str) -> bool {
+        let volume = absolute("/", volume);
+        relative_to(path, &volume).is_some() && self.files.find(&volume).is_none()
     }
 
     pub(crate) fn libc(&self) -> Option<Libc> {
@@ -96,12 +105,24 @@ pub(crate) struct Use {
     pub(crate) as_base: bool,
 }
 
+/// A use of an earlier stage, by indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) stage: usize,
+    pub(crate) source: usize,
+    /// In `FROM`, rather than as a source of files.
+    pub(crate) as_base: bool,
+}
+
 /// All stages of a Dockerfile, and what is wrong with them.
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) images: Vec<Image>,
     pub(crate) uses: Vec<Use>,
+    pub(crate) links: Vec<Link>,
     pub(crate) findings: Vec<Finding>,
+    /// What is not right and can be: it is held against a patch only if that brought it.
+    pub(crate) leftovers: BTreeSet<Finding>,
 }
 
 impl Built {
@@ -129,8 +150,8 @@ pub(crate) struct Surroundings<'a> {
 const MAX_STAGES: usize = 64;
 
 /// Nodes that are visited in all. A Dockerfile can ask for any amount of work in few lines; what a person writes takes a
-/// hundredth of this, and all of it a third of the fuel that a rubric has.
-const MAX_EFFORT: usize = 100_000;
+/// fiftieth of this, and all of it a third of the fuel that a rubric has.
+const MAX_EFFORT: usize = 40_000;
 /// How much more work it is to copy a node than to look at it.
 const COPY_EFFORT: usize = 4;
 
@@ -141,7 +162,13 @@ pub(crate) fn build(file: &Dockerfile, surroundings: Surroundings<'_>) -> Built 
         escape: file.escape,
         globals: platform_arguments(),
         effort: MAX_EFFORT,
-        built: Built { images: Vec::new(), uses: Vec::new(), findings: Vec::new() },
+        built: Built {
+            images: Vec::new(),
+            uses: Vec::new(),
+            links: Vec::new(),
+            findings: Vec::new(),
+            leftovers: BTreeSet::new(),
+        },
     };
     for (name, default) in &file.global_args {
         builder.global_argument(name, default.as_deref());
@@ -184,6 +211,15 @@ impl Builder<'_> {
         self.built.findings.push(Finding::new(mode, note));
     }
 
+    fn note_leftover(&mut self, mode: Mode, note: impl Into<String>) {
+        self.built.leftovers.insert(Finding::new(mode, note));
+    }
+
+    /// Notes that the stage that is followed uses an earlier one.
+    fn link(&mut self, source: usize, as_base: bool) {
+        self.built.links.push(Link { stage: self.built.images.len(), source, as_base });
+    }
+
     /// Takes the effort of going through `size` nodes. `false`: there is none left, and nothing more is followed.
     fn spend(&mut self, size: usize) -> bool {
         self.effort = self.effort.saturating_sub(size + 1);
@@ -207,10 +243,18 @@ impl Builder<'_> {
         }
     }
 
-    /// The index of an earlier stage by its name or, where numbers are allowed, its number.
+    /// The index of an earlier stage by its name.
     fn stage_named(&self, name: &str) -> Option<usize> {
         let lower = name.to_ascii_lowercase();
         self.built.images.iter().position(|image| image.name.as_deref() == Some(lower.as_str()))
+    }
+
+    /// The index of an earlier stage by its number or its name, as a source of files.
+    fn source_stage(&mut self, name: &str) -> Option<usize> {
+        let by_number = name.parse::<usize>().ok().filter(|index| *index < self.built.images.len());
+        let index = by_number.or_else(|| self.stage_named(name))?;
+        self.link(index, false);
+        Some(index)
     }
 
     /// An image from a registry, as the start of a stage or as the source of a copy.

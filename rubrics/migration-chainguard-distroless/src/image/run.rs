@@ -3,9 +3,12 @@
 use super::copy::is_world_writable;
 use super::gems;
 use super::stage::Current;
+use super::{COPY_EFFORT, Image};
 use crate::dockerfile::{Form, Heredoc, Run};
 use crate::failure::Mode;
-use crate::filesystem::{Installed, Kind, Making, Node, Origin, absolute, join, parent};
+use crate::filesystem::{
+    Destination, Installed, Kind, Making, Node, Origin, Ownership, absolute, join, parent, relative_to,
+};
 use crate::packages::{self, Call};
 use crate::shell::{self, Command};
 use crate::tools::{self, Made, Place};
@@ -13,10 +16,15 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 pub(super) fn follow(current: &mut Current<'_, '_>, run: &Run) {
+    current.read_copies();
+    for source in &run.mounted {
+        current.builder.source_stage(source);
+    }
     let (program, commands) = match &run.form {
         Form::Exec(words) => (words.first().cloned().unwrap_or_default(), vec![Command::of(words)]),
         Form::Shell(text) => {
             let shell = current.image.config.shell.first().cloned().unwrap_or_default();
+            current.check_declared(&script(text, &run.heredocs));
             (shell, shell::commands(&script(text, &run.heredocs), &|name| current.variable(name)))
         }
     };
@@ -71,6 +79,7 @@ impl Script {
             "chown" => self.change_owner(current, command),
             "chmod" => self.change_mode(current, command),
             "rm" => self.remove(current, command),
+            "cp" | "mv" => self.transfer(current, command),
             "adduser" | "useradd" => add_user(current, command),
             _ => {}
         }
@@ -78,14 +87,41 @@ impl Script {
             install(current, &call);
         }
         self.check_input(current, command);
+        self.check_sources(current, command);
+        check_repeated(current, command);
         self.make(current, command);
+    }
+
+    /// A compiler stops where there is nothing to compile. What another command may have left there is not known.
+    fn check_sources(&self, current: &mut Current<'_, '_>, command: &Command) {
+        let variable = |name: &str| self.variable(current, command, name);
+        let place = Place { folder: &self.folder, variable: &variable };
+        let Some(sources) = tools::needed_sources(command, &place).filter(|_| !self.has_mount) else { return };
+        let may_be = |path: &str, node: &Node| match relative_to(path, &sources.folder) {
+            Some(below) if node.kind == Kind::File => sources.endings.iter().any(|ending| below.ends_with(ending)),
+            is_below => {
+                let is_near = is_below.is_some() || relative_to(&sources.folder, path).is_some();
+                let is_open = matches!(node.kind, Kind::Open | Kind::OpenFolder);
+                is_near && is_open && !node.made_by.iter().any(|making| tools::is_build(&making.words))
+            }
+        };
+        if !current.image.files.iter().any(|(path, node)| may_be(path, node)) {
+            let note = format!("`{}` finds no sources in `{}`", command.words.join(" "), sources.folder);
+            current.note(Mode::CopySourceMissing, note);
+        }
     }
 
     /// A tool stops without the file that says what to install.
     fn check_input(&self, current: &mut Current<'_, '_>, command: &Command) {
-        let Some(path) = tools::needed_file(command).filter(|_| !self.has_mount) else { return };
+        let is_told =
+            command.name().starts_with("bundle") && self.variable(current, command, "BUNDLE_GEMFILE").is_some();
+        let Some(path) = tools::needed_file(command).filter(|_| !self.has_mount && !is_told) else { return };
         let path = absolute(&self.folder, path);
-        if current.image.files.find(&path).is_none() {
+        let is_there = |path: &str| current.image.files.find(path).is_some();
+        let above = || std::iter::successors(Some(parent(&path)), |folder| (*folder != "/").then(|| parent(folder)));
+        let is_found_above =
+            tools::looks_above(command) && above().any(|folder| is_there(&join(folder, shell::file_name(&path))));
+        if !is_there(&path) && !is_found_above {
             let note = format!("`{}` reads `{path}`, which is not there", command.words.join(" "));
             current.note(Mode::CopySourceMissing, note);
         }
@@ -129,8 +165,15 @@ impl Script {
     fn change_owner(&self, current: &mut Current<'_, '_>, command: &Command) {
         let mut operands = command.operands();
         let owner = operands.next().and_then(|user| current.image.uid(user));
+        let is_deep =
+            command.words.iter().any(|word| word == "--recursive" || (word.starts_with('-') && word.contains('R')));
         for path in operands {
-            current.image.files.change_owner(&absolute(&self.folder, path), owner);
+            let path = absolute(&self.folder, path);
+            if self.can_run && !may_change_owner(&current.image, &path, owner, is_deep) {
+                let note = format!("`{}` gives `{path}` away and may not", current.image.config.user);
+                current.note(Mode::BuildNotPermitted, note);
+            }
+            current.image.files.change_owner(&path, owner);
         }
     }
 
@@ -138,6 +181,29 @@ impl Script {
         let mut operands = command.operands();
         if operands.next().is_some_and(is_world_writable) {
             operands.for_each(|path| current.image.files.make_writable(&absolute(&self.folder, path)));
+        }
+    }
+
+    /// What is known to be copied or moved is known at its new place, too.
+    fn transfer(&self, current: &mut Current<'_, '_>, command: &Command) {
+        let operands: Vec<&str> = command.operands().collect();
+        let Some((to, sources)) = operands.split_last() else { return };
+        let old = current.image.files.clone();
+        let target = absolute(&self.folder, to);
+        let is_into = to.ends_with('/') || old.is_folder(&target) || sources.len() > 1;
+        let ownership = Ownership { owner: current.image.uid(&current.image.config.user), world_writable: false };
+        for source in sources {
+            let path = absolute(&self.folder, source);
+            let is_content = source.ends_with("/.");
+            let goes_to = if is_into && !is_content { join(&target, shell::file_name(&path)) } else { target.clone() };
+            if !current.builder.spend(COPY_EFFORT * old.size()) || old.get(&path).is_none() || path == "/" {
+                continue;
+            }
+            let destination = Destination { path: goes_to, is_folder: false };
+            current.image.files.copy_from(&old, &path, &destination, ownership);
+            if command.name() == "mv" {
+                current.image.files.remove(&path);
+            }
         }
     }
 
@@ -178,6 +244,27 @@ impl Script {
     }
 }
 
+/// Only root gives files away. Whoever owns them all may keep them.
+fn may_change_owner(image: &Image, path: &str, owner: Option<u32>, is_deep: bool) -> bool {
+    let user = image.uid(&image.config.user);
+    let is_meant = |other: &str| other == path || (is_deep && relative_to(other, path).is_some());
+    let is_own = image.files.iter().filter(|(other, _)| is_meant(other)).all(|(_, node)| node.owner == user);
+    image.variant.is_none() || image.config.is_root() || (owner == user && is_own)
+}
+
+/// The same install or build again, with nothing in between that could make it another one, has no effect.
+fn check_repeated(current: &mut Current<'_, '_>, command: &Command) {
+    match tools::install_key(command) {
+        Some(key) if current.installs.contains(&key) => {
+            let note = format!("`{}` is run again, and nothing changed in between", key.join(" "));
+            current.builder.note_leftover(Mode::InstructionWithoutEffect, note);
+        }
+        Some(key) => _ = current.installs.insert(key),
+        None if tools::is_neutral(command) => {}
+        None => current.installs.clear(),
+    }
+}
+
 /// The program that the interpreter of a new virtual environment is a link to. Of an image that nothing is known about, and of
 /// an interpreter that is copied or that a tool chooses by itself, it cannot be told.
 fn linked_interpreter(current: &Current<'_, '_>, command: &Command) -> Option<String> {
@@ -215,6 +302,14 @@ fn install(current: &mut Current<'_, '_>, call: &Call) {
     }
     if call.packages.is_empty() {
         return;
+    }
+    let is_inside = |path: &str, root: &str| relative_to(path, root).is_some_and(|below| !below.is_empty());
+    if let Some(root) = call.root.as_ref().map(|root| absolute("/", root)).filter(|_| !call.makes_database)
+        && !current.image.files.iter().any(|(path, _)| is_inside(path, &root))
+    {
+        let note =
+            format!("`{} --root {root}` finds no packages there to add to, and is not told to begin", call.manager);
+        current.note(Mode::CopySourceMissing, note);
     }
     if !current.image.config.is_root() {
         current.note(Mode::PackageInstallNotRoot, format!("packages are installed as `{}`", current.image.config.user));

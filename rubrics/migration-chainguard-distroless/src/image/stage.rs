@@ -1,10 +1,10 @@
 //! One stage: its start, and its instructions in order.
 
 use super::{Builder, COPY_EFFORT, Image, copy, ports, run};
-use crate::dockerfile::{Form, Instruction, Stage, expand};
+use crate::dockerfile::{Form, Instruction, Stage, expand, plain_variables};
 use crate::failure::Mode;
-use crate::filesystem::absolute;
-use std::collections::BTreeMap;
+use crate::filesystem::{Node, absolute};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A stage while its instructions are followed.
 pub(super) struct Current<'b, 'a> {
@@ -13,6 +13,10 @@ pub(super) struct Current<'b, 'a> {
     arguments: BTreeMap<String, String>,
     /// Whether this stage has its own `CMD`, which a later `ENTRYPOINT` then keeps.
     has_cmd: bool,
+    /// Copies that nothing has read yet, and what they put where.
+    unread: Vec<(String, Vec<(String, Node)>)>,
+    /// Installs and builds since something else happened.
+    pub(super) installs: BTreeSet<Vec<String>>,
 }
 
 /// Follows a stage and adds its image.
@@ -21,6 +25,7 @@ pub(super) fn follow(builder: &mut Builder<'_>, stage: &Stage) {
     let mut image = match builder.stage_named(&text) {
         Some(index) => {
             builder.spend(COPY_EFFORT * builder.built.images[index].files.size());
+            builder.link(index, true);
             builder.built.images[index].clone()
         }
         None => builder.pull(&text, true),
@@ -31,10 +36,18 @@ pub(super) fn follow(builder: &mut Builder<'_>, stage: &Stage) {
     }
     check_platform(builder, &image);
     let triggers = std::mem::take(&mut image.triggers);
-    let mut current = Current { builder, image, arguments: BTreeMap::new(), has_cmd: false };
+    let mut current = Current {
+        builder,
+        image,
+        arguments: BTreeMap::new(),
+        has_cmd: false,
+        unread: Vec::new(),
+        installs: BTreeSet::new(),
+    };
     for instruction in triggers.iter().chain(stage.lines.iter().map(|line| &line.instruction)) {
         current.follow(instruction);
     }
+    current.read_copies();
     let image = current.image;
     builder.built.images.push(image);
 }
@@ -51,12 +64,46 @@ impl Current<'_, '_> {
         self.builder.note(mode, note);
     }
 
+    /// Notes that a copy put something where it may yet be written over.
+    pub(super) fn add_copy(&mut self, said: String) {
+        let copied = self.image.files.copied();
+        if !copied.is_empty() {
+            self.unread.push((said, copied));
+        }
+        self.installs.clear();
+    }
+
+    /// Something reads the files. A copy of which nothing is left by then had no effect.
+    pub(super) fn read_copies(&mut self) {
+        for (said, copied) in std::mem::take(&mut self.unread) {
+            let is_gone =
+                |(path, node): &(String, Node)| self.image.files.get(path).is_some_and(|new| new.replaces(node));
+            if copied.iter().all(is_gone) {
+                let note = format!("`{said}` is written over before anything reads it");
+                self.builder.note_leftover(Mode::InstructionWithoutEffect, note);
+            }
+        }
+    }
+
+    /// An argument from before the first `FROM`, or one that the builder sets, is empty in a stage that does not declare it.
+    pub(super) fn check_declared(&mut self, text: &str) {
+        for name in plain_variables(text).into_iter().collect::<BTreeSet<_>>() {
+            let is_argument = self.builder.globals.contains_key(name);
+            let is_assigned = text.contains(&format!("{name}="));
+            if is_argument && !is_assigned && self.variable(name).is_none() {
+                let note = format!("`${name}` is empty in a stage without `ARG {name}`");
+                self.builder.note_leftover(Mode::UndeclaredArgument, note);
+            }
+        }
+    }
+
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         self.image.config.env.get(name).or_else(|| self.arguments.get(name)).cloned()
     }
 
     /// A word with its variables expanded.
     pub(super) fn expanded(&mut self, word: &str) -> String {
+        self.check_declared(word);
         match expand(word, self.builder.escape, &|name| self.variable(name)) {
             Ok(text) => text,
             Err(error) => {

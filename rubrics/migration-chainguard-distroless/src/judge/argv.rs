@@ -46,7 +46,11 @@ impl Scope<'_> {
 
     /// Where a word of a command is in the image: the program as the system finds it, an argument from the working folder.
     fn place(&self, argument: &str, first: bool) -> Option<String> {
-        if first { self.image.resolve_program(argument) } else { Some(absolute(&self.image.config.workdir, argument)) }
+        if first {
+            return self.image.resolve_program(argument);
+        }
+        // An option is no path, wherever the command is started.
+        (!argument.starts_with('-')).then(|| absolute(&self.image.config.workdir, argument))
     }
 
     fn is_file(&self, argument: &str, input: &str, first: bool) -> bool {

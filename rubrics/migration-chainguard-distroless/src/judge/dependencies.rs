@@ -26,7 +26,8 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Finding> {
     let lost = lost.map(|(path, _)| {
         Finding::new(Mode::DependenciesNotReachable, format!("what starts does not look into `{path}`"))
     });
-    broken.or(lost).or_else(|| ruby::judge(subject, &runtime, &argv)).into_iter().collect()
+    let found = broken.or(lost).or_else(|| ruby::judge(subject, &runtime, &argv));
+    found.into_iter().chain(ruby::added_groups(subject)).collect()
 }
 
 /// The virtual environments of which something is in the image, by the paths that they were made at. Each must be in reach

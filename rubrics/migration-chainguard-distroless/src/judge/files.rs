@@ -6,6 +6,7 @@ use crate::failure::{Finding, Mode};
 use crate::filesystem::Origin;
 use crate::glob;
 use crate::image::Image;
+use eval_diff::Tree;
 
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Finding> {
     let missing = subject.last.files.iter().filter(|file| !is_in_image(subject.after, file)).map(|file| {
@@ -22,7 +23,26 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Finding> {
     let closed = subject.last.writable.iter().filter(|path| !subject.after.can_write(path));
     let closed = closed.map(|path| Finding::new(Mode::NotWritable, format!("the process cannot write to `{path}`")));
     let rules = subject.expectation.files.iter().filter_map(|rule| broken(subject, rule));
-    missing.chain(artifacts).chain(closed).chain(rules).collect()
+    let changed = subject.applied.changed_paths().into_iter();
+    let invalid = changed.filter_map(|path| invalid(subject, path));
+    missing.chain(artifacts).chain(closed).chain(rules).chain(invalid).collect()
+}
+
+/// A file that the patch made invalid in its language. What was not understood before is not understood now.
+fn invalid(subject: &Subject<'_>, path: &str) -> Option<Finding> {
+    let problem = |tree: &Tree| {
+        let text = tree.text(path)?;
+        eval_syntax::problem(path, text).or_else(|| unmerged(text))
+    };
+    let found = problem(subject.tree()).filter(|_| problem(subject.input).is_none())?;
+    Some(Finding::new(Mode::FileInvalid, format!("`{path}`: {found}")))
+}
+
+/// The mark that a merge leaves where somebody has to decide.
+fn unmerged(text: &str) -> Option<String> {
+    let is_mark = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+    let number = text.lines().position(is_mark)? + 1;
+    Some(format!("line {number}: a merge was not finished"))
 }
 
 fn fits(at: Option<&String>, path: &str) -> bool {

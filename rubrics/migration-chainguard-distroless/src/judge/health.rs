@@ -2,10 +2,12 @@
 
 use super::Subject;
 use super::argv::Scope;
+use super::probe::{Program, other_host, python, python_problem};
 use super::startup::{missing_program, unexpanded};
 use crate::dockerfile::{Form, HealthCheck};
 use crate::expectation::HealthRule;
 use crate::failure::{Finding, Mode};
+use crate::filesystem::absolute;
 use crate::shell::{Command, commands, is_builtin};
 
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Finding> {
@@ -40,7 +42,28 @@ fn problem(subject: &Subject<'_>, form: &Form) -> Option<String> {
     };
     let exec = matches!(form, Form::Exec(_));
     let cannot_run = found.iter().find_map(|command| cannot_run(subject, command, exec));
-    cannot_run.or_else(|| checks_nothing(subject, &found))
+    let asks_other = || found.iter().find_map(|command| asks_other(subject, command));
+    cannot_run.or_else(|| checks_nothing(subject, &found)).or_else(asks_other)
+}
+
+/// A check that asks somebody else, or whose Python says nothing about the service. Whom it asked before it may ask now.
+fn asks_other(subject: &Subject<'_>, command: &Command) -> Option<String> {
+    let before = format!("{:?}", subject.before.config.health);
+    let program = python(&command.words);
+    let script = match program {
+        Some(Program::Script(path)) => subject.text_at(&absolute(&subject.after.config.workdir, path)),
+        _ => None,
+    };
+    let texts = || command.words.iter().chain(script.as_ref());
+    let host = texts().find_map(|text| other_host(text).filter(|host| !before.contains(host)));
+    if let Some(host) = host {
+        return Some(format!("the health check asks `{host}` and not the service"));
+    }
+    let python = match program {
+        Some(Program::Text(text)) => Some(text),
+        _ => script.as_deref(),
+    };
+    python.and_then(python_problem).map(|problem| format!("the health check's Python: {problem}"))
 }
 
 fn cannot_run(subject: &Subject<'_>, command: &Command, exec: bool) -> Option<String> {

@@ -5,9 +5,12 @@ mod base;
 mod dependencies;
 mod files;
 mod health;
+mod ignored;
+mod leftovers;
 mod metadata;
 mod network;
 mod packages;
+mod probe;
 mod python;
 mod ruby;
 mod scope;
@@ -19,6 +22,7 @@ use crate::dockerfile::Dockerfile;
 use crate::expectation::{Expectation, Last};
 use crate::facts::Facts;
 use crate::failure::{Finding, Mode};
+use crate::filesystem::Origin;
 use crate::image::{Built, Image, Surroundings, build};
 use eval_diff::{Applied, Tree};
 use std::collections::BTreeSet;
@@ -28,6 +32,7 @@ struct Subject<'a> {
     expectation: &'a Expectation,
     last: &'a Last,
     facts: &'a Facts,
+    input: &'a Tree,
     /// The image that the Dockerfile made before the patch.
     before: &'a Image,
     /// The image that it makes after it.
@@ -39,6 +44,15 @@ struct Subject<'a> {
 impl Subject<'_> {
     fn tree(&self) -> &Tree {
         &self.applied.tree
+    }
+
+    /// The text of a file in the image, if it is known.
+    fn text_at(&self, path: &str) -> Option<String> {
+        match &self.after.files.get(path)?.origin {
+            Origin::Context(input) => self.tree().text(input).map(str::to_owned),
+            Origin::Inline(text) => Some(text.clone()),
+            _ => None,
+        }
     }
 }
 
@@ -59,32 +73,54 @@ pub(crate) struct UnreadableCase {
 }
 
 /// What is wrong with a patch that applied. Nothing: the answer is right.
-pub(crate) fn judge(case: &Case<'_>, applied: &Applied) -> Result<Vec<Finding>, UnreadableCase> {
-    let path = &case.expectation.dockerfile;
-    let before = read(case.input, path).map_err(|why| UnreadableCase { path: path.clone(), why })?;
-    let scope = scope::judge(case.expectation, applied);
-    let after = match read(&applied.tree, path) {
-        Ok(after) => after,
-        Err(why) => return Ok(with(scope, Finding::new(Mode::DockerfileInvalid, why))),
-    };
-    let none = BTreeSet::new();
-    let before = follow(&before, case, case.input, &none);
-    let existing = before.references();
-    let after = follow(&after, case, &applied.tree, &existing);
-    let (Some(before), Some(last_image)) = (before.last(), after.last()) else { return Ok(scope) };
-    let subject = Subject {
-        expectation: case.expectation,
-        last: case.last,
-        facts: case.facts,
-        before,
-        after: last_image,
-        built: &after,
-        applied,
-    };
-    Ok(judge_parts(&subject, scope))
+#[derive(Debug, Default)]
+pub(crate) struct Judgement {
+    pub(crate) findings: Vec<Finding>,
+    /// What the patch brought and does not need. The case's own answer may have it too, and then it counts for nothing.
+    pub(crate) leftovers: BTreeSet<Finding>,
 }
 
-fn judge_parts(subject: &Subject<'_>, scope: Vec<Finding>) -> Vec<Finding> {
+pub(crate) fn judge(case: &Case<'_>, applied: &Applied) -> Result<Judgement, UnreadableCase> {
+    let path = &case.expectation.dockerfile;
+    let before_file = read(case.input, path).map_err(|why| UnreadableCase { path: path.clone(), why })?;
+    let mut findings = scope::judge(case.expectation, applied);
+    let after_file = match read(&applied.tree, path) {
+        Ok(after) => after,
+        Err(why) => {
+            let findings = with(findings, Finding::new(Mode::DockerfileInvalid, why));
+            return Ok(Judgement { findings, leftovers: BTreeSet::new() });
+        }
+    };
+    let mut leftovers = scope::leftovers(case.input, applied, path);
+    let none = BTreeSet::new();
+    let before = follow(&before_file, case, case.input, &none);
+    let existing = before.references();
+    let after = follow(&after_file, case, &applied.tree, &existing);
+    let old = leftovers::find(&before_file, &before);
+    leftovers.extend(leftovers::find(&after_file, &after).into_iter().filter(|leftover| !old.contains(leftover)));
+    let Some(before) = before.last() else { return Ok(Judgement { findings, leftovers }) };
+    let found = judge_image(case, before, &after, applied);
+    // The build with the lines that went: where it is as good, they need not have gone. Of a build that is not good anyway,
+    // nobody can say what it needs.
+    let gone = ignored::restored(case.input, &applied.tree, path).filter(|_| found.is_empty());
+    if let Some((gone, tree)) = gone {
+        let restored = Applied { tree, changes: applied.changes.clone() };
+        let built = follow(&after_file, case, &restored.tree, &existing);
+        if judge_image(case, before, &built, &restored).is_empty() {
+            leftovers.extend(gone.into_iter().map(|note| Finding::new(Mode::UnrelatedChange, note)));
+        }
+    }
+    findings.extend(found);
+    Ok(Judgement { findings, leftovers })
+}
+
+fn judge_image(case: &Case<'_>, before: &Image, built: &Built, applied: &Applied) -> Vec<Finding> {
+    let Some(after) = built.last() else { return Vec::new() };
+    let (expectation, last, facts, input) = (case.expectation, case.last, case.facts, case.input);
+    judge_parts(&Subject { expectation, last, facts, input, before, after, built, applied })
+}
+
+fn judge_parts(subject: &Subject<'_>) -> Vec<Finding> {
     const PARTS: [fn(&Subject<'_>) -> Vec<Finding>; 9] = [
         base::judge,
         user::judge,
@@ -96,8 +132,7 @@ fn judge_parts(subject: &Subject<'_>, scope: Vec<Finding>) -> Vec<Finding> {
         health::judge,
         metadata::judge,
     ];
-    let mut findings = scope;
-    findings.extend(subject.built.findings.iter().cloned());
+    let mut findings = subject.built.findings.clone();
     findings.extend(PARTS.iter().flat_map(|part| part(subject)));
     findings
 }

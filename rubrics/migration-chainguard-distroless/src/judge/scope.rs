@@ -1,9 +1,11 @@
 //! Nothing is touched that the task does not need, and no test at all.
 
+use super::ignored;
 use crate::expectation::Expectation;
 use crate::failure::{Finding, Mode};
 use crate::glob;
-use eval_diff::Applied;
+use eval_diff::{Applied, Tree};
+use std::collections::BTreeSet;
 
 /// Where tests are, in the ecosystems that the bench has.
 const TESTS: [&str; 12] = [
@@ -20,6 +22,25 @@ const TESTS: [&str; 12] = [
     "**/*Tests.*",
     "**/conftest.py",
 ];
+
+/// What a patch changed and need not have, beyond what may change at all.
+pub(super) fn leftovers(input: &Tree, applied: &Applied, dockerfile: &str) -> BTreeSet<Finding> {
+    let doubled = applied.doubled_blocks(input).into_iter().map(|(path, line)| {
+        Finding::new(Mode::LinesDoubled, format!("`{path}` says it twice in a row from `{}` on", line.trim()))
+    });
+    let blank = applied.changed_paths().into_iter().filter(|path| is_blank_change(input, &applied.tree, path));
+    let blank =
+        blank.map(|path| Finding::new(Mode::UnrelatedChange, format!("`{path}` changes in nothing but blank lines")));
+    doubled.chain(blank).chain(ignored::needless(input, &applied.tree, dockerfile)).collect()
+}
+
+fn is_blank_change(before: &Tree, after: &Tree, path: &str) -> bool {
+    let lines = |tree: &Tree| {
+        let text = tree.text(path)?;
+        Some(text.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>())
+    };
+    before.get(path) != after.get(path) && lines(before).is_some_and(|was| Some(was) == lines(after))
+}
 
 pub(super) fn judge(expectation: &Expectation, applied: &Applied) -> Vec<Finding> {
     applied.changed_paths().into_iter().filter_map(|path| finding(expectation, path)).collect()

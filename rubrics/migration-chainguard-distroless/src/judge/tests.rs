@@ -74,7 +74,8 @@ fn modes_of(expectation: &str, dockerfile: &str) -> Vec<Mode> {
     let case =
         Case { expectation: &expectation, last: expectation.last.as_ref().unwrap(), facts: &facts, input: &input };
     let applied = Applied { tree, changes: Vec::new() };
-    judge(&case, &applied).unwrap().into_iter().map(|finding| finding.mode).collect()
+    let Judgement { findings, leftovers } = judge(&case, &applied).unwrap();
+    findings.into_iter().chain(leftovers).map(|finding| finding.mode).collect()
 }
 
 const RUBY: &str = "[final]\nimages = [\"registry.example/ruby:latest\"]\n";
@@ -120,8 +121,8 @@ fn any_tag_of_the_accepted_variant_will_do_and_no_other_image() {
 #[test]
 fn images_of_other_stages_are_judged_where_the_case_says_so() {
     let expectation = format!("{RUBY}[build]\nimages = [\"registry.example/*\"]\n");
-    let stage = "FROM ruby:3.3 AS b\nRUN bundle install\n";
-    let text = format!("{stage}{}", ending("CMD [\"app.rb\"]"));
+    let stage = "FROM ruby:3.3 AS b\nRUN mkdir /b\n";
+    let text = format!("{stage}{}", ending("COPY --from=b /b /b\nCMD [\"app.rb\"]"));
     assert_eq!(modes_of(&expectation, &text), [Mode::BuildStageNotMigrated]);
     assert_eq!(modes_of(RUBY, &text), []);
 }
@@ -197,13 +198,15 @@ fn files_are_there_and_writable_and_packages_installed_or_copied() {
     let stage = "FROM registry.example/ruby:latest-dev AS b\nUSER root\nRUN apk add libvips && mkdir /empty\n";
     let text = |end: &str| format!("{stage}{}", ending(&format!("{end}\nCMD [\"app.rb\"]")));
     let library = "COPY --from=b /usr/lib/libvips.so.42 /usr/lib/";
-    assert_eq!(modes_of(&expectation, &text(library)), []);
-    assert_eq!(modes_of(&expectation, &text("")), [Mode::RequiredPackageMissing]);
+    // A volume without a folder in the image is made by whoever starts it, for root.
+    assert_eq!(modes_of(&expectation, &text(library)), [Mode::NotWritable]);
     let closed = format!("{library}\nCOPY --from=b /empty /work/tmp");
     assert_eq!(modes_of(&expectation, &text(&closed)), [Mode::NotWritable]);
-    let given = format!("{library}\nCOPY --from=b --chown=ruby /empty /work/tmp");
+    let folder = "COPY --from=b --chown=ruby /empty /work/tmp";
+    assert_eq!(modes_of(&expectation, &text(folder)), [Mode::RequiredPackageMissing]);
+    let given = format!("{library}\n{folder}");
     assert_eq!(modes_of(&expectation, &text(&given)), []);
-    let elsewhere = text(library).replace("COPY app.rb ./", "COPY app.rb /srv/");
+    let elsewhere = text(&given).replace("COPY app.rb ./", "COPY app.rb /srv/");
     assert_eq!(modes_of(&expectation, &elsewhere), [Mode::FileMissing]);
 }
 
@@ -213,7 +216,7 @@ fn artifacts_are_known_by_the_command_that_made_them() {
     let stage = "FROM ruby:3.3 AS b\nWORKDIR /b\nRUN bundle exec true && rake -s assets:precompile\n";
     let text = |end: &str| format!("{stage}{}", ending(&format!("{end}\nCMD [\"app.rb\"]")));
     assert_eq!(modes_of(&expectation, &text("COPY --from=b /b/public public")), []);
-    assert_eq!(modes_of(&expectation, &text("")), [Mode::ArtifactMissing]);
+    assert_eq!(modes_of(&expectation, &text("")), [Mode::ArtifactMissing, Mode::StageUnused]);
 }
 
 #[test]
@@ -388,4 +391,152 @@ fn ruby_finds_gems_where_bundler_or_rubygems_look() {
     }
     let without = with(path, &format!("{all}ENV BUNDLE_PATH=/work/vendor\nWORKDIR /\nCMD [\"/work/web.rb\"]"));
     assert_eq!(without, [lost[0], Mode::WorkdirChanged]);
+}
+
+const WEB: &str = "CMD [\"app.rb\"]";
+
+#[test]
+fn a_stage_that_nobody_uses_is_left_over() {
+    let text = |stages: &str, end: &str| format!("{stages}{}", ending(&format!("{end}\n{WEB}")));
+    let unused: &[Mode] = &[Mode::StageUnused];
+    let dev = "FROM registry.example/ruby:latest-dev";
+    let table: [(String, &[Mode]); 6] = [
+        (text("FROM ruby:3.3\n", ""), unused),
+        (text(&format!("{dev} AS b\nRUN mkdir x\n"), ""), unused),
+        (text(&format!("{dev} AS a\nRUN mkdir x\nFROM a AS b\n"), "COPY --from=b /work/x x"), &[]),
+        (text(&format!("{dev} AS a\nFROM {} AS b\nRUN mkdir x\n", &dev[5..]), "COPY --from=1 /work/x x"), unused),
+        (
+            text(
+                &format!("{dev} AS a\n{dev} AS b\nRUN --mount=type=bind,from=a,target=/a mkdir x\n"),
+                "COPY --from=b /work/x x",
+            ),
+            &[],
+        ),
+        (
+            text(&format!("{dev} AS a\nRUN mkdir x\n{dev} AS b\nCOPY --from=a /work/x x\n"), ""),
+            &[Mode::StageUnused, Mode::StageUnused],
+        ),
+    ];
+    for (dockerfile, expected) in table {
+        assert_eq!(modes_of(RUBY, &dockerfile), expected, "{dockerfile}");
+    }
+}
+
+#[test]
+fn an_instruction_that_another_one_undoes_is_left_over() {
+    let idle: &[Mode] = &[Mode::InstructionWithoutEffect];
+    let table: [(&str, &[Mode]); 16] = [
+        ("CMD [\"x\"]", idle),
+        ("ENTRYPOINT [\"/usr/bin/ruby\"]\nENTRYPOINT [\"/usr/bin/ruby\"]", idle),
+        ("HEALTHCHECK CMD [\"ruby\", \"-v\"]\nHEALTHCHECK NONE", idle),
+        ("LABEL a=1", idle),
+        ("ENV RACK_ENV=production", idle),
+        ("ENV RACK_ENV=test\nENV RACK_ENV=production", &[]),
+        ("ENV P=$P:x\nENV P=$P:x", &[]),
+        ("EXPOSE 9292/tcp", idle),
+        ("VOLUME [\"/work/tmp\"]", idle),
+        ("USER 7\nUSER ruby", idle),
+        ("USER 7\nWORKDIR /work\nUSER ruby", &[]),
+        ("USER 7\nCOPY conf ./\nUSER ruby", idle),
+        ("USER root\nCOPY conf ./\nUSER ruby", &[]),
+        ("COPY --chown=ruby app.rb ./", idle),
+        ("COPY conf web.rb ./", &[]),
+        ("COPY . .", idle),
+    ];
+    for (end, expected) in table {
+        assert_eq!(modes_of(RUBY, &ending(&format!("{end}\n{WEB}"))), expected, "{end}");
+    }
+}
+
+#[test]
+fn what_a_build_does_twice_for_nothing_is_left_over() {
+    let idle: &[Mode] = &[Mode::InstructionWithoutEffect];
+    let table: [(&str, &[Mode]); 12] = [
+        ("RUN gem install x\nRUN gem install --no-document x", idle),
+        ("RUN gem install x && gem install y", &[]),
+        ("RUN npm install && npm run build && npm install --omit=dev", &[]),
+        ("RUN npm install && npm install --no-audit", idle),
+        ("RUN npm install && npm install --omit=dev", &[]),
+        ("RUN npm install\nCOPY conf ./\nRUN npm install", &[]),
+        ("RUN npm install && npm install --prefix=client", &[]),
+        ("RUN make\nRUN make", &[]),
+        ("COPY conf ./\nRUN make\nCOPY conf ./", &[]),
+        ("COPY conf ./\nCOPY conf other/", &[]),
+        ("LABEL a=1 b=2", idle),
+        ("LABEL stage=build", &[]),
+    ];
+    for (build, expected) in table {
+        let stage = format!("FROM registry.example/ruby:latest-dev AS b\n{build}\nRUN mkdir x\n");
+        let text = format!("{stage}{}", ending(&format!("COPY --from=b /work/x x\n{WEB}")));
+        assert_eq!(modes_of(RUBY, &text), expected, "{build}");
+    }
+    let merged = "FROM registry.example/ruby:latest-dev AS b\nRUN make out\nFROM registry.example/ruby:latest-dev AS c\nRUN make out\n";
+    let text = format!("{merged}{}", ending(&format!("COPY --from=b /work/out d\nCOPY --from=c /work/out d\n{WEB}")));
+    assert_eq!(modes_of(RUBY, &text), [], "two folders may be merged");
+}
+
+#[test]
+fn arguments_are_declared_where_they_are_used_and_used_where_they_are_declared() {
+    let lost: &[Mode] = &[Mode::UndeclaredArgument];
+    let table: [(&str, &str, &[Mode]); 7] = [
+        ("", "RUN GOARCH=$TARGETARCH mkdir x", lost),
+        ("", "ARG TARGETARCH\nRUN GOARCH=$TARGETARCH mkdir x", &[]),
+        ("", "RUN GOARCH=${TARGETARCH:-amd64} mkdir x", &[]),
+        ("", "RUN TARGETARCH=x && GOARCH=$TARGETARCH mkdir x", &[]),
+        ("ARG V=1\n", "ARG V\nENV W=$V\nRUN mkdir x", &[]),
+        ("ARG V=1\n", "ENV W=$V\nRUN mkdir x", &[Mode::InstructionWithoutEffect, lost[0]]),
+        ("ARG V=1\n", "RUN mkdir x", &[Mode::InstructionWithoutEffect]),
+    ];
+    for (first, build, expected) in table {
+        let stage = format!("{first}FROM registry.example/ruby:latest-dev AS b\n{build}\n");
+        let mut found = modes_of(RUBY, &format!("{stage}{}", ending(&format!("COPY --from=b /work/x x\n{WEB}"))));
+        found.sort();
+        let mut expected = expected.to_vec();
+        expected.sort();
+        assert_eq!(found, expected, "{first}{build}");
+    }
+}
+
+#[test]
+fn a_build_finds_what_it_reads() {
+    let missing: &[Mode] = &[Mode::CopySourceMissing];
+    let table: [(&str, &[Mode]); 14] = [
+        ("RUN bundle install", missing),
+        ("COPY Gemfile /\nRUN bundle install", &[]),
+        ("ENV BUNDLE_GEMFILE=/x/Gemfile\nRUN bundle install", &[]),
+        ("RUN dotnet restore src/W.csproj", missing),
+        ("RUN go build -o x .", missing),
+        ("RUN git clone https://x && go build -o x .", &[]),
+        ("RUN --mount=type=bind,target=. go build -o x .", &[]),
+        ("COPY <<main.go ./\nx\nmain.go\nRUN go build -o x .", &[]),
+        ("RUN mvn -B package", missing),
+        ("RUN mvn --version", &[]),
+        ("RUN cargo new a && cd a && cargo build", &[]),
+        ("RUN cargo build", missing),
+        ("USER root\nRUN apk add --root /fs tzdata", missing),
+        ("USER root\nRUN apk add --initdb --root /fs tzdata", &[]),
+    ];
+    for (build, expected) in table {
+        let stage = format!("FROM registry.example/ruby:latest-dev AS b\n{build}\nRUN mkdir -p x\n");
+        let mut found = modes_of(RUBY, &format!("{stage}{}", ending(&format!("COPY --from=b /work/x x\n{WEB}"))));
+        found.retain(|mode| *mode == Mode::CopySourceMissing);
+        found.dedup();
+        assert_eq!(found, expected, "{build}");
+    }
+}
+
+#[test]
+fn only_root_gives_files_away() {
+    let table: [(&str, &[Mode]); 5] = [
+        ("RUN mkdir x && chown -R ruby x", &[]),
+        ("COPY conf ./\nRUN mkdir x && chown -R ruby:ruby .", &[Mode::BuildNotPermitted]),
+        ("COPY conf ./\nRUN mkdir x && chown ruby:ruby .", &[]),
+        ("RUN mkdir x && chown 7 x", &[Mode::BuildNotPermitted]),
+        ("USER root\nCOPY conf ./\nRUN mkdir x && chown -R 7 .", &[]),
+    ];
+    for (build, expected) in table {
+        let stage = format!("FROM registry.example/ruby:latest-dev AS b\n{build}\n");
+        let text = format!("{stage}{}", ending(&format!("COPY --from=b /work/x x\n{WEB}")));
+        assert_eq!(modes_of(RUBY, &text), expected, "{build}");
+    }
 }

@@ -90,6 +90,11 @@ fn check_remainder(patched: &Patched<'_>, failures: &mut Failures) {
             failures.add(Failure::UnrelatedChange, format!("`{label}` {what}"));
         }
     }
+    for (label, text) in &patched.project.natures {
+        if patched.reference.project.natures.get(label).is_some_and(|wanted| wanted != text) {
+            failures.add(Failure::UnrelatedChange, format!("`{label}` is not the entry that the fix has there"));
+        }
+    }
     let added = patched.project.files.difference(&patched.case.before.files);
     for path in added.filter(|path| !patched.reference.project.files.contains(*path)) {
         failures.add(Failure::UnrelatedChange, format!("`{path}` is a dependency file that was not there"));

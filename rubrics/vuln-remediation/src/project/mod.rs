@@ -34,6 +34,8 @@ pub struct Project {
     remainder: BTreeMap<String, String>,
     /// The same, where the project before the patch says something else under that label.
     pub altered: BTreeMap<String, String>,
+    /// What entries of a lock file are, wherever they come from, by a label: under which marker, with which dependencies.
+    pub natures: BTreeMap<String, String>,
     /// The files that were read: changes to them are judged by what they mean, not line by line.
     pub files: BTreeSet<String>,
     /// What npm's projects share.

@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::ProjectError;
 
+/// More than any module requires; more would only be a way to run the rubric out of fuel.
+const MOST_MODULES: usize = 5_000;
+
 #[derive(Debug, Default)]
 pub(super) struct GoMod {
     pub(super) module: String,
@@ -99,7 +102,8 @@ impl GoMod {
                 self.only("toolchain", version)?;
             }
             ("require", [path, version]) => {
-                self.required.insert(path.clone()).then_some(())?;
+                let is_new = self.required.insert(path.clone()) && self.required.len() <= MOST_MODULES;
+                is_new.then_some(())?;
                 let indirect = comment.trim_start_matches('/').trim().starts_with("indirect");
                 self.requires.push(Require { path: path.clone(), version: version.clone(), indirect });
             }

@@ -69,11 +69,12 @@ pub(super) fn parse(text: &str) -> Result<Element, String> {
 
 /// Takes one piece of markup off the text.
 fn markup<'a>(rest: &'a str, open: &mut Vec<Element>) -> Result<&'a str, String> {
-    const PASSED: [(&str, &str); 2] = [("<!--", "-->"), ("<?", "?>")];
-    for (start, end) in PASSED {
-        if let Some(inside) = rest.strip_prefix(start) {
-            return inside.split_once(end).map(|(_, after)| after).ok_or_else(|| format!("`{start}` is not closed"));
-        }
+    if let Some(inside) = rest.strip_prefix("<!--") {
+        let (_, after) = inside.split_once("--").ok_or("`<!--` is not closed")?;
+        return after.strip_prefix('>').ok_or_else(|| "a comment has `--` in it".to_owned());
+    }
+    if let Some(inside) = rest.strip_prefix("<?") {
+        return inside.split_once("?>").map(|(_, after)| after).ok_or_else(|| "`<?` is not closed".to_owned());
     }
     if let Some(inside) = rest.strip_prefix("<![CDATA[") {
         let (text, after) = inside.split_once("]]>").ok_or("`<![CDATA[` is not closed")?;
@@ -92,7 +93,10 @@ fn markup<'a>(rest: &'a str, open: &mut Vec<Element>) -> Result<&'a str, String>
 
 fn start(tag: &str, open: &mut Vec<Element>) -> Result<(), String> {
     let (tag, closes) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
-    let name = tag.split_whitespace().next().unwrap_or_default();
+    let (name, attributes) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
+    if !are_attributes(attributes) {
+        return Err(format!("`<{tag}>` has something that is no attribute"));
+    }
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "-_.:".contains(c)) {
         return Err(format!("`<{tag}>` is no element"));
     }
@@ -138,6 +142,22 @@ fn add_text(open: &mut [Element], text: &str) -> Result<(), String> {
         element.text.push_str(after);
     }
     Ok(())
+}
+
+/// Whether a text is nothing but `name="value"`, any number of times.
+fn are_attributes(text: &str) -> bool {
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let Some((name, after)) = rest.split_once('=') else { return false };
+        let (name, after) = (name.trim(), after.trim_start());
+        let Some(quote) = after.chars().next().filter(|c| matches!(c, '"' | '\'')) else { return false };
+        let Some((_, after)) = after[1..].split_once(quote) else { return false };
+        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "-_.:".contains(c)) {
+            return false;
+        }
+        rest = after.trim_start();
+    }
+    true
 }
 
 /// The character of `&#10;` or `&#xA;`.
@@ -188,6 +208,9 @@ mod tests {
             "</a>",
             "<a/><b/>",
             "<a><!-- </a>",
+            "<a><!-- b -- c --></a>",
+            "<a b=c></a>",
+            "<a b=\"c\" d></a>",
             "<a>&nbsp;</a>",
             "<a>&lt</a>",
             "<a",

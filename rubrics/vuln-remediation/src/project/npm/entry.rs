@@ -193,6 +193,21 @@ impl<'t, R> Fields<'t, R> {
 }
 
 impl Fields<'_, Strict> {
+    /// What a release is, wherever it comes from: on what it depends, where it can be used and what it installs. Versions of
+    /// npm differ in what else they write down.
+    pub(super) fn nature(&self) -> String {
+        const KEYS: [&str; 6] = ["bin", "bundleDependencies", "cpu", "hasInstallScript", "libc", "os"];
+        let mut text = String::new();
+        for ranges in [&self.dependencies, &self.optional_dependencies, &self.peer_dependencies] {
+            members(ranges).iter().for_each(|(name, Text(range))| text.extend([name, " ", range, " "]));
+            text.push_str("| ");
+        }
+        for (key, Strict(value)) in self.rest.0.iter().filter(|(key, _)| KEYS.contains(&key.as_ref())) {
+            text.push_str(&format!("{key} {value} "));
+        }
+        text
+    }
+
     /// What nobody changes who leaves the version as it is. Flags such as `dev` follow from the tree.
     pub(super) fn remainder(&self) -> String {
         const FLAGS: [&str; 4] = ["dev", "optional", "devOptional", "peer"];

@@ -198,22 +198,27 @@ impl Lock {
         project.came = self.beyond(before).filter_map(package).collect();
         project.gone = before.beyond(self).filter_map(package).collect();
         for (index, entry) in self.beyond(before) {
-            let (Some(package), Some(old)) = (&entry.package, before.index(entry.folder)) else { continue };
-            let was = before.entries[old].package.as_ref();
-            let same_version = was.is_some_and(|was| was.version.text() == package.version.text());
-            let (was, is) = (before.remainder_of(old), self.remainder_of(index));
-            if same_version && was != is {
-                let label = format!("{}#{}@{}", super::LOCK, self.place(entry), package.version);
-                project.altered.insert(label, is);
+            let Some(package) = &entry.package else { continue };
+            let label = format!("{}#{}@{}", super::LOCK, self.place(entry), package.version);
+            let was = before.index(entry.folder).filter(|old| {
+                let was = before.entries[*old].package.as_ref();
+                was.is_some_and(|was| was.version.text() == package.version.text())
+            });
+            match was.map(|old| before.told_of(old, |fields| fields.remainder())) {
+                Some(was) => {
+                    let is = self.told_of(index, |fields| fields.remainder());
+                    project.altered.extend((was != is).then_some((label, is)));
+                }
+                None => _ = project.natures.insert(label, self.told_of(index, |fields| fields.nature())),
             }
         }
     }
 
-    /// What an entry says besides dependencies. Few are asked for it, so it is read anew.
-    fn remainder_of(&self, index: usize) -> String {
+    /// What an entry says. Few are asked for it, so it is read anew.
+    fn told_of(&self, index: usize, tell: impl Fn(&Fields<'_, Strict>) -> String) -> String {
         let mut members = Members::at(&self.text, self.written[index].start);
         let fields = members.key().and_then(|_| members.value::<Fields<'_, Strict>>());
-        fields.map(|fields| fields.remainder()).unwrap_or_default()
+        fields.map(|fields| tell(&fields)).unwrap_or_default()
     }
 
     pub(super) fn root_section(&self, section: &str) -> Option<&Value> {

@@ -37,16 +37,20 @@ pub(super) struct ReadLines {
 /// Reads a requirements file.
 pub(super) fn read(path: &str, text: &str) -> Result<ReadLines, ProjectError> {
     let mut read = ReadLines { lines: Vec::new(), rest: String::new() };
+    let mut seen = BTreeSet::new();
     for logical in logical_lines(text) {
         let (content, comment) = split_comment(&logical);
         if content.is_empty() || content.starts_with('-') {
             keep_rest(&mut read.rest, content, comment);
             continue;
         }
-        let line = Line::parse(content);
-        read.lines.push(line.ok_or_else(|| {
+        let line = Line::parse(content).ok_or_else(|| {
             ProjectError::unreadable(path, format!("`{content}` is no requirement of a package by version"))
-        })?);
+        })?;
+        if !seen.insert((line.name.clone(), line.requirement.text().to_owned(), line.options())) {
+            return Err(ProjectError::unreadable(path, format!("`{content}` is there twice")));
+        }
+        read.lines.push(line);
     }
     Ok(read)
 }
@@ -182,7 +186,7 @@ impl Pinned {
     pub(super) fn remainder(&self) -> String {
         let mut hashes = self.hashes.clone();
         hashes.sort();
-        format!("{hashes:?} {}", self.marker)
+        format!("{hashes:?}")
     }
 }
 

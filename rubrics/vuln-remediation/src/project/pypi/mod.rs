@@ -126,6 +126,7 @@ fn place_pins(path: &str, lines: Vec<Line>, files: &mut Files, project: &mut Pro
     for line in lines {
         let Some(pin) = line.pinned() else { continue };
         project.remainder.insert(format!("{path}#{}@{}", pin.name, pin.version), pin.remainder());
+        project.natures.insert(format!("{path}#{}@{}", pin.name, pin.version), pin.marker.clone());
         let name = pin.name.clone();
         let others = files.pins.entry(name.clone()).or_default();
         // Two versions are fine where markers keep them apart.

@@ -48,7 +48,8 @@ pub(super) fn read(
         collect_hashes(&Value::Table(package.clone()), &mut hashes);
         let origins = origins(&package, name, version);
         let edges = edges(&package);
-        project.remainder.insert(format!("{path}#{name}@{version}"), format!("{hashes:?} {origins:?} {edges:?}"));
+        project.remainder.insert(format!("{path}#{name}@{version}"), format!("{hashes:?} {origins:?}"));
+        project.natures.insert(format!("{path}#{name}@{version}"), format!("{edges:?}"));
         let pin = pinned(name, version, hashes, origins)
             .ok_or_else(|| ProjectError::unreadable(path, format!("`{version}` is not a version")))?;
         let forks = files.pins.entry(pin.name.clone()).or_default();

@@ -11,7 +11,9 @@ pub(super) fn parse(text: &str) -> Option<ComparatorSet> {
 }
 
 fn parse_word(word: &str) -> Option<ComparatorSet> {
-    if word.is_empty() {
+    // Unlike npm, Cargo takes no `v` before a version.
+    let version = word.trim_start_matches(['^', '~', '=', '<', '>', ' ']);
+    if !version.starts_with(|c: char| c.is_ascii_digit() || c == '*') {
         return None;
     }
     if let Some(rest) = word.strip_prefix('~') {
@@ -72,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_is_no_requirement_is_refused() {
-        for text in ["", "abc", "1,", "1.2.3.4"] {
+        for text in ["", "abc", "1,", "1.2.3.4", "v1.5", "^v1"] {
             assert_eq!(Requirement::parse(Ecosystem::CratesIo, text), None, "{text}");
         }
     }
