@@ -51,6 +51,25 @@ fn a_lock_file_that_is_one_long_chain_is_judged() {
     assert_judged_and_failed(&replacing(&case("001"), "package-lock.json", &lock));
 }
 
+/// A package that is there a thousand times, and as deep as packages can be.
+#[test]
+fn a_lock_file_of_one_package_over_and_over_is_judged() {
+    let mut packages = String::from(r#""": {"dependencies": {"ws": "^7.4.6"}}"#);
+    packages.push_str(r#", "node_modules/ws": {"version": "7.5.10", "dependencies": {"p0": "1"}}"#);
+    for n in 0..1_000 {
+        let next = format!("\"a\": \"1\", \"p{}\": \"1\"", n + 1);
+        for place in [format!("p{n}"), format!("p{n}/node_modules/a")] {
+            let entry = format!("\"node_modules/{place}\": {{\"version\": \"1.0.0\", \"dependencies\": {{{next}}}}}");
+            packages.extend([",\n", &entry]);
+        }
+    }
+    for depth in [30, 2_000] {
+        let deep = format!("\"node_modules/ws{}\": {{\"version\": \"1.0.0\"}}", "/node_modules/a".repeat(depth));
+        let lock = format!("{{\"lockfileVersion\": 3, \"packages\": {{{packages},\n{deep}}}}}\n");
+        assert_judged_and_failed(&replacing(&case("001"), "package-lock.json", &lock));
+    }
+}
+
 /// Every package of one row depends on both packages of the next, and every left one has an override of its own: there
 /// is a combination of overrides for every way through the rows.
 #[test]

@@ -22,12 +22,8 @@ impl Semver {
         let text = text.split_once('+').map_or(text, |(version, _build)| version);
         let (numbers, pre) = text.split_once('-').map_or((text, None), |(numbers, pre)| (numbers, Some(pre)));
         let mut parsed = [0; 3];
-        let parts: Vec<&str> = numbers.split('.').collect();
-        if parts.len() > 3 {
-            return None;
-        }
-        for (slot, part) in parsed.iter_mut().zip(&parts) {
-            *slot = number(part)?;
+        for (at, part) in numbers.split('.').enumerate() {
+            *parsed.get_mut(at)? = number(part)?;
         }
         let pre = pre.map_or(Some(Vec::new()), |pre| pre.split('.').map(Identifier::parse).collect())?;
         Some(Self { numbers: parsed, pre })
@@ -79,7 +75,7 @@ impl Identifier {
 
 /// A number without sign; `u64::from_str` alone would take `+1`.
 pub(super) fn number(text: &str) -> Option<u64> {
-    if text.chars().all(|c| c.is_ascii_digit()) { text.parse().ok() } else { None }
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub(super) struct Entry {
     pub(super) workspace: Option<Workspace>,
     /// Whether it lists other dependencies than its release has.
     pub(super) departs_from_release: bool,
-    /// The address as it is written.
+    /// The address as it is written, for a lock file that says it twice.
     pub(super) resolved: Option<String>,
 }
 
@@ -111,8 +111,13 @@ impl Entry {
             package,
             workspace: spot.is_none().then(|| fields.workspace()),
             departs_from_release: release.is_some_and(|release| !fields.repeats(release)),
-            resolved: fields.resolved.as_ref().map(|Text(resolved)| resolved.clone().into_owned()),
+            resolved: None,
         })
+    }
+
+    /// The entry with its address as it is written.
+    pub(super) fn with_address<R>(self, fields: &Fields<'_, R>) -> Self {
+        Self { resolved: fields.resolved.as_ref().map(|Text(resolved)| resolved.clone().into_owned()), ..self }
     }
 
     pub(super) fn version(&self) -> Option<&Version> {

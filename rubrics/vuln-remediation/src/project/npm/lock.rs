@@ -160,7 +160,9 @@ impl Lock {
         let named = |what: String| format!("`{place}`: {what}");
         let fields: Fields<'_, Checked> = members.value().map_err(named)?;
         let entry = Entry::keep(&place, &fields, &mut self.atlas.borrow_mut(), registry).map_err(named)?;
-        Ok(Some(Rc::new(entry)))
+        // Version 3 is all that says its addresses once.
+        let is_version_3 = self.rest.get("lockfileVersion").and_then(Value::as_u64) == Some(3);
+        Ok(Some(Rc::new(if is_version_3 { entry } else { entry.with_address(&fields) })))
     }
 
     fn add(&mut self, entry: Rc<Entry>, written: Range<usize>) -> Result<(), String> {
