@@ -16,7 +16,7 @@ use eval_model::contract::{
 };
 use eval_model::ids::Digest;
 use eval_model::limits::Limits;
-use eval_sandbox::{Backend, PreparedRubric, Sandbox, SandboxConfig};
+use eval_sandbox::{Backend, CompileCache, CompileLimits, Compiler, PreparedRubric, Sandbox, SandboxConfig};
 
 const ROUNDS: u32 = 5_000;
 
@@ -31,7 +31,11 @@ impl Fixture {
         let config = SandboxConfig {
             backend: Backend::Native,
             workers: NonZeroU32::new(2).expect("not zero"),
-            compile_cache: None,
+            compile_cache: CompileCache::Temporary { below: std::env::temp_dir() },
+            compiler: Compiler {
+                program: env!("CARGO_BIN_EXE_eval-host-under-test").into(),
+                limits: CompileLimits::default(),
+            },
         };
         let sandbox = Sandbox::new(&config).expect("wasmtime works here");
         let file = |path: &str| (Arc::from(path), Arc::from(vec![b'x'; 1_000]));

@@ -9,8 +9,9 @@ use std::iter::successors;
 use std::path::{Path, PathBuf};
 
 use eval_evidence::files::Dir;
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName, Tier};
-use eval_sandbox::inspect;
+use eval_sandbox::LoadRubricError;
 
 use super::golden::{golden_tests, orphaned_tests};
 use super::{BenchFolder, InputRoot, LoadBenchError, LoadedCase, list_task_classes, load_folder, load_rubric};
@@ -36,13 +37,48 @@ pub(crate) struct GitFacts {
     pub(crate) registered_at_base: Option<BTreeSet<TaskClassName>>,
 }
 
+/// Why the benches cannot be checked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FenceError {
+    #[error(transparent)]
+    Bench(#[from] LoadBenchError),
+    /// Whether a rubric loads is not known, which is no gap of its bench.
+    #[error("failed to try the rubric of `{task_class}`")]
+    Rubric { task_class: TaskClassName, source: LoadRubricError },
+}
+
+impl Advice for FenceError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Bench(error) => error.exit(),
+            Self::Rubric { source, .. } => source.exit(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Bench(error) => error.hint(),
+            Self::Rubric { source, .. } => source.hint(),
+        }
+    }
+}
+
+/// Tries whether a component loads as a rubric.
+pub(crate) type Tries<'a> = &'a dyn Fn(&[u8]) -> Result<(), LoadRubricError>;
+
 /// Checks every bench below `root`.
-pub(crate) fn fence(root: &Dir, git: &GitFacts, input_root: &InputRoot) -> Result<(usize, Vec<Gap>), LoadBenchError> {
+pub(crate) fn fence(
+    root: &Dir,
+    git: &GitFacts,
+    input_root: &InputRoot,
+    tries: Tries<'_>,
+) -> Result<(usize, Vec<Gap>), FenceError> {
     let task_classes = list_task_classes(root)?;
     let mut gaps = Vec::new();
     for task_class in &task_classes {
         let mut check = Check { path: root.path().join(task_class.as_str()), gaps: Vec::new() };
-        check.bench(root, task_class, git, input_root);
+        let rubric = |source| FenceError::Rubric { task_class: task_class.clone(), source };
+        check.bench(root, task_class, git, (input_root, tries)).map_err(rubric)?;
         gaps.append(&mut check.gaps);
     }
     gaps.sort();
@@ -60,7 +96,13 @@ impl Check {
         self.gaps.push(Gap { path: self.path.join(below), message: message.into() });
     }
 
-    fn bench(&mut self, root: &Dir, task_class: &TaskClassName, git: &GitFacts, input_root: &InputRoot) {
+    fn bench(
+        &mut self,
+        root: &Dir,
+        task_class: &TaskClassName,
+        git: &GitFacts,
+        (input_root, tries): (&InputRoot, Tries<'_>),
+    ) -> Result<(), LoadRubricError> {
         if !root.child(task_class.as_str()).is_ok_and(|bench| bench.contains("README.md")) {
             self.gap(
                 "README.md",
@@ -69,12 +111,15 @@ impl Check {
         }
         let bench = match load_folder(root, task_class) {
             Ok(bench) => bench,
-            Err(error) => return self.gap("registration.toml", with_causes(&error)),
+            Err(error) => {
+                self.gap("registration.toml", with_causes(&error));
+                return Ok(());
+            }
         };
         self.registration(&bench, git);
-        self.rubric(&bench);
         self.cases(&bench, input_root);
         self.tracked(&bench, task_class, git);
+        self.rubric(&bench, tries)
     }
 
     fn registration(&mut self, bench: &BenchFolder, git: &GitFacts) {
@@ -92,15 +137,16 @@ impl Check {
         }
     }
 
-    fn rubric(&mut self, bench: &BenchFolder) {
+    fn rubric(&mut self, bench: &BenchFolder, tries: Tries<'_>) -> Result<(), LoadRubricError> {
         match load_rubric(&bench.folder) {
-            Ok((component, _)) => {
-                if let Some(refusal) = inspect(&component).refusal {
-                    self.gap("rubric.wasm", refusal.to_string());
-                }
-            }
+            Ok((component, _)) => match tries(&component) {
+                Err(error @ LoadRubricError::Compiler(_)) => return Err(error),
+                Err(error) => self.gap("rubric.wasm", with_causes(&error)),
+                Ok(()) => {}
+            },
             Err(error) => self.gap("rubric.wasm", with_causes(&error)),
         }
+        Ok(())
     }
 
     fn cases(&mut self, bench: &BenchFolder, input_root: &InputRoot) {
@@ -194,6 +240,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
+    use eval_sandbox::inspect;
+
     use super::*;
     use crate::bench::fixture::{Fixture, NO_COMPONENT};
 
@@ -201,13 +249,17 @@ mod tests {
 
     /// What the fence says of every fixture here: its rubric is no component.
     fn refusal() -> (String, String) {
-        let refusal = inspect(NO_COMPONENT).refusal.expect("it is none");
+        let refusal = tries(NO_COMPONENT).expect_err("it is none");
         ("rubric.wasm".to_owned(), refusal.to_string())
+    }
+
+    fn tries(component: &[u8]) -> Result<(), LoadRubricError> {
+        inspect(component).refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
     }
 
     /// All that the fence says of a fixture: paths in the bench, and messages.
     fn gaps_with(fixture: &Fixture, git: &GitFacts, input_root: &InputRoot) -> Vec<(String, String)> {
-        let (benches, gaps) = fence(&fixture.root(), git, input_root).expect("the root can be listed");
+        let (benches, gaps) = fence(&fixture.root(), git, input_root, &tries).expect("the root can be listed");
         assert_eq!(benches, 1);
         let told = |gap: Gap| {
             let path = gap.path.strip_prefix(fixture.path("")).expect("it is in the bench").to_owned();
@@ -253,7 +305,8 @@ mod tests {
     fn a_root_without_benches_has_no_gap() {
         let fixture = Fixture::new();
         fixture.remove("registration.toml");
-        let found = fence(&fixture.root(), &GitFacts::default(), &InputRoot::default()).expect("it can be listed");
+        let found =
+            fence(&fixture.root(), &GitFacts::default(), &InputRoot::default(), &tries).expect("it can be listed");
         assert_eq!(found, (0, Vec::new()), "a folder without a registration is no bench");
     }
 
@@ -287,7 +340,8 @@ mod tests {
         let fixture = Fixture::new();
         fixture.write("../other/registration.toml", fixture.read("registration.toml"));
         fixture.write("../other/README.md", "");
-        let found = fence(&fixture.root(), &GitFacts::default(), &InputRoot::default()).expect("it can be listed");
+        let found =
+            fence(&fixture.root(), &GitFacts::default(), &InputRoot::default(), &tries).expect("it can be listed");
         let messages: Vec<_> = found.1.iter().map(|gap| fixture.anywhere(&gap.message)).collect();
         let double = "TaskClassAlreadyRegistered: `fixture` is registered by both `ROOT/fixture` and `ROOT/other`: rename one of them";
         let misnamed = "`ROOT/other/registration.toml` registers `fixture`, which must equal the folder's name";
