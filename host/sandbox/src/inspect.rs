@@ -71,6 +71,11 @@ pub enum NotARubric {
     Stopped(Stopped),
     #[error("the component does not compile: {reason}")]
     DoesNotCompile { reason: String },
+    #[error(
+        "the component's imports have other types than `eval-host:rubric@0.1.0` and WASI 0.2 say ({reason}): build it against \
+         this host's `wit/rubric.wit`"
+    )]
+    OtherTypes { reason: String },
     #[error("{}", ungranted(imports))]
     Ungranted { imports: Vec<(String, Refusal)> },
     #[error(

@@ -105,18 +105,13 @@ pub enum LoadRubricError {
     NotARubric(#[from] NotARubric),
     #[error("failed to have the component compiled")]
     Compiler(#[source] CompilerError),
-    #[error(
-        "the component's imports have other types than `eval-host:rubric@0.1.0` and WASI 0.2 say: build \
-         it against this host's `wit/rubric.wit`"
-    )]
-    Types(#[source] Box<dyn Error + Send + Sync>),
 }
 
 impl Advice for LoadRubricError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Compiler(error) => Some(error.hint().to_owned()),
-            Self::NotARubric(_) | Self::Types(_) => None,
+            Self::NotARubric(_) => None,
         }
     }
 }
@@ -160,14 +155,14 @@ impl Sandbox {
             return Err(refusal.into());
         }
         if let Ok(component) = self.compiled(bytes) {
-            return self.link(&component, bytes);
+            return Ok(self.link(&component, bytes)?);
         }
         match self.read_and_compile(bytes).map_err(LoadRubricError::Compiler)?.refusal {
             Some(refusal) => Err(refusal.into()),
             None => {
                 let unusable = |error: wasmtime::Error| CompilerError::Unusable(error.into());
                 let component = self.compiled(bytes).map_err(unusable).map_err(LoadRubricError::Compiler)?;
-                self.link(&component, bytes)
+                Ok(self.link(&component, bytes)?)
             }
         }
     }
@@ -181,9 +176,13 @@ impl Sandbox {
             Ok(_) => self.read(bytes),
             Err(_) => self.read_and_compile(bytes),
         };
-        let inspection = inspection.map_err(LoadRubricError::Compiler)?;
+        let mut inspection = inspection.map_err(LoadRubricError::Compiler)?;
         if inspection.refusal.is_none() {
-            self.load(bytes)?;
+            inspection.refusal = match self.load(bytes) {
+                Ok(_) => None,
+                Err(LoadRubricError::NotARubric(refusal)) => Some(refusal),
+                Err(error) => return Err(error),
+            };
         }
         Ok(inspection)
     }
@@ -210,12 +209,9 @@ impl Sandbox {
         Ok(inspection)
     }
 
-    fn link(&self, component: &Component, bytes: &[u8]) -> Result<Rubric, LoadRubricError> {
-        let instance = self
-            .linker
-            .instantiate_pre(component)
-            .and_then(RubricPre::new)
-            .map_err(|error| LoadRubricError::Types(error.into()))?;
+    fn link(&self, component: &Component, bytes: &[u8]) -> Result<Rubric, NotARubric> {
+        let other_types = |error| NotARubric::OtherTypes { reason: compiler::reason(&error) };
+        let instance = self.linker.instantiate_pre(component).and_then(RubricPre::new).map_err(other_types)?;
         Ok(Rubric { instance, digest: Digest::of(bytes), permits: self.permits.clone(), ticker: self.ticker.clone() })
     }
 }

@@ -237,6 +237,20 @@ pub(crate) mod scores_with_other_types {
     }
 }
 
+pub(crate) mod imports_other_types {
+    use eval_host_tests::guests::IMPORTS_OTHER_TYPES;
+    use eval_sandbox::NotARubric;
+
+    use super::refusal;
+
+    #[test]
+    fn an_import_of_another_type_is_named_when_it_is_linked() {
+        let refused = refusal(IMPORTS_OTHER_TYPES);
+        let NotARubric::OtherTypes { reason } = &refused else { panic!("{refused}") };
+        assert!(reason.contains("get-random-u64"), "{reason}");
+    }
+}
+
 pub(crate) mod honest {
     use eval_host_tests::guests::HONEST;
     use eval_model::ids::Digest;

@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::thread;
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit, umask};
@@ -15,8 +16,8 @@ use wasmtime::component::Component;
 use super::super::cache;
 use super::super::engine::{self, Backend, Room};
 use super::super::inspect::{Facts, Inspection, MOST_COMPONENT_BYTES, validate, weigh};
-use super::CompileLimits;
 use super::told::Line;
+use super::{CompileLimits, reason};
 
 /// The hidden command of this program that compiles.
 pub const COMPILE: &str = "compile-rubric";
@@ -28,6 +29,12 @@ const MOST_FILE_BYTES: u64 = 1 << 30;
 
 /// Most bytes of machine code and its tables, which the host maps as they are.
 const MOST_CODE_BYTES: usize = 512 << 20;
+
+/// Threads of the compiler. The same number everywhere, because what they take at a time depends on it.
+pub(super) const THREADS: usize = 4;
+
+/// A component with nothing in it.
+const SMALLEST: &[u8] = b"\0asm\x0d\0\x01\0";
 
 /// What the process is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,13 +48,6 @@ pub(super) enum Task {
 pub struct Job {
     pub(super) task: Task,
     pub(super) limits: CompileLimits,
-}
-
-/// What the host is told of a component that its engine does not take. It names what is too much, which the engine's own
-/// instances would refuse too.
-fn reason(error: &wasmtime::Error) -> String {
-    let whole: Vec<_> = error.chain().map(ToString::to_string).collect();
-    whole.join(": ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn limit(resource: Resource, most: u64, grace: u64) -> io::Result<()> {
@@ -145,17 +145,32 @@ impl Job {
 
     /// Reads a component, and says what it is. The compiled code is in `folder` afterwards, in a cache of wasmtime's.
     pub fn run(&self, component: impl Read, folder: &Path, mut told: impl Write) -> io::Result<()> {
+        let engine = self.engine(folder)?;
         let mut bytes = Vec::new();
         component.take(MOST_COMPONENT_BYTES).read_to_end(&mut bytes)?;
         let Some(facts) = Self::read(&bytes, &mut told)? else { return Ok(()) };
-        if let Task::Compile { backend, room } = self.task
+        if let Some(engine) = engine
             && Inspection::of(&bytes, Ok(facts)).refusal.is_none()
         {
-            let cache = cache::wasmtime_cache(folder).map_err(io::Error::other)?;
-            let engine = engine::compiling_engine(backend, room, cache).map_err(io::Error::other)?;
             Line::Compiled { refused: compile(&engine, &bytes).err() }.write_to(&mut told)?;
         }
         Line::Done.write_to(&mut told)
+    }
+
+    /// The engine, if there is something to compile, with its threads: a machine that has none for it is not to be mistaken for a
+    /// component that leaves none.
+    fn engine(&self, folder: &Path) -> io::Result<Option<Engine>> {
+        let Task::Compile { backend, room } = self.task else { return Ok(None) };
+        let threads: Vec<_> = (0..THREADS).map(|_| thread::Builder::new().spawn(|| ())).collect();
+        for started in threads {
+            // It does nothing, and so cannot panic.
+            let _ = started?.join();
+        }
+        // Compiling anything starts those that compile the component.
+        let cache = cache::wasmtime_cache(folder).map_err(io::Error::other)?;
+        let engine = engine::compiling_engine(backend, room, cache).map_err(io::Error::other)?;
+        engine.precompile_component(SMALLEST).map_err(io::Error::other)?;
+        Ok(Some(engine))
     }
 }
 

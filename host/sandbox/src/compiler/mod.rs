@@ -22,8 +22,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
-use self::job::Task;
 pub use self::job::{COMPILE, Job};
+use self::job::{THREADS, Task};
 pub use self::stopped::{Stop, Stopped};
 use self::told::Told;
 use super::engine::{Backend, Room};
@@ -50,9 +50,6 @@ impl Default for CompileLimits {
         Self { memory_mib: 2_048, cpu_seconds: 120, seconds: 600 }
     }
 }
-
-/// Threads of the compiler. The same number everywhere, because what they take at a time depends on it.
-const THREADS: &str = "4";
 
 /// Most bytes of what a compiler says, and of what it complains.
 const MOST_TOLD: u64 = 16 << 20;
@@ -90,7 +87,9 @@ pub enum CompilerError {
 impl CompilerError {
     pub(super) fn hint(&self) -> &'static str {
         match self {
-            Self::Start { .. } => "eval-host starts itself once more through `/proc`, which must be there",
+            Self::Start { .. } => {
+                "eval-host starts itself once more through `/proc`, which must be there; `ulimit -a` shows whether it may"
+            }
             Self::HandOver(_) | Self::Wait(_) | Self::CannotWork { .. } | Self::Said(_) => {
                 "the machine may lack memory, files or processes; see its limits with `ulimit -a`"
             }
@@ -152,7 +151,7 @@ impl Compiler {
             .arg(COMPILE)
             .args(job.words())
             .env_clear()
-            .env("RAYON_NUM_THREADS", THREADS)
+            .env("RAYON_NUM_THREADS", THREADS.to_string())
             .current_dir(folder)
             .stdin(component)
             .stdout(told.try_clone()?)
@@ -161,6 +160,12 @@ impl Compiler {
             .process_group(0)
             .spawn()
     }
+}
+
+/// Why an engine does not take a component, on one line.
+pub(super) fn reason(error: &wasmtime::Error) -> String {
+    let whole: Vec<_> = error.chain().map(ToString::to_string).collect();
+    whole.join(": ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// How a process ended.
