@@ -74,6 +74,13 @@ fn globals() -> Vec<u8> {
     honest_with(&module(&[section(6, &many(70_000, &[I32, 1, 0x41, 0, 0x0b]))]))
 }
 
+/// Types of components in each other, which a reader reads by calling itself.
+fn types() -> Vec<u8> {
+    let inside = [0x41, 0];
+    let types = [[0x41, 1, 1].repeat(60_000), inside.to_vec()].concat();
+    [guests::HONEST, &section(7, &[vec![1], types].concat())].concat()
+}
+
 /// All of them.
 pub fn all() -> Vec<Bomb> {
     let bomb = |name, component| Bomb { name, component };
@@ -85,5 +92,6 @@ pub fn all() -> Vec<Bomb> {
         bomb("segments", segments()),
         bomb("nested", nested()),
         bomb("globals", globals()),
+        bomb("types", types()),
     ]
 }

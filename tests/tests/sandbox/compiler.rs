@@ -58,7 +58,7 @@ fn a_compiler_that_is_killed_or_crashes_is_a_reason_why_a_component_does_not_loa
     let CompileLimits { memory_mib: mib, cpu_seconds: seconds, .. } = CompileLimits::default();
     assert_eq!(stop("kill -KILL $$"), Stop::Killed { signal: 9 });
     assert_eq!(stop("kill -TERM $$"), Stop::Killed { signal: 15 });
-    assert_eq!(stop("kill -ABRT $$"), Stop::Memory { mib });
+    assert_eq!(stop("echo no room >&2; kill -ABRT $$"), Stop::Memory { mib, said: "no room".to_owned() });
     assert_eq!(stop("kill -XCPU $$"), Stop::Cpu { seconds });
     assert_eq!(stop("sleep 1000"), Stop::Time { seconds: 1 });
     assert_eq!(

@@ -12,8 +12,10 @@ use super::CompileLimits;
 /// What ended a compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
+    /// What it said is its last word: which allocation it was, or that it was the stack that had no more room.
     Memory {
         mib: u64,
+        said: String,
     },
     Cpu {
         seconds: u64,
@@ -51,7 +53,9 @@ impl Stop {
         match (status.signal(), status.code()) {
             (Some(signal), _) if signal == Signal::XCPU.as_raw() => Some(Self::Cpu { seconds: limits.cpu_seconds }),
             // A program that gets no memory aborts.
-            (Some(signal), _) if signal == Signal::ABORT.as_raw() => Some(Self::Memory { mib: limits.memory_mib }),
+            (Some(signal), _) if signal == Signal::ABORT.as_raw() => {
+                Some(Self::Memory { mib: limits.memory_mib, said: said() })
+            }
             (Some(signal), _) if signal == Signal::KILL.as_raw() => Some(Self::Killed { signal }),
             (Some(signal), _) if signal == Signal::TERM.as_raw() => Some(Self::Killed { signal }),
             (Some(signal), _) => Some(Self::Crashed { said: format!("signal {signal} {}", said()) }),
@@ -70,8 +74,11 @@ pub(super) fn gist(complaint: &str) -> String {
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let variable = match &self.stop {
-            Stop::Memory { mib } => {
+            Stop::Memory { mib, said } => {
                 write!(f, "compiling the component takes more than the {mib} MiB of memory that it may take")?;
+                if !said.is_empty() {
+                    write!(f, " ({said})")?;
+                }
                 Some(CompileLimits::MEMORY_VARIABLE)
             }
             Stop::Cpu { seconds } => {
