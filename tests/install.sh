@@ -36,3 +36,5 @@ if [ ${#missing[@]} -gt 0 ]; then
   as_root apt-get update
   as_root apt-get install --yes --no-install-recommends "${missing[@]}"
 fi
+
+bash tests/install-languages.sh

@@ -1,4 +1,4 @@
-//! What a case costs: `cargo bench -p eval-host-tests`.
+//! What a case and a load cost: `cargo bench -p eval-host-tests`.
 //!
 //! A rubric that reads a file, lists a folder and prints a line is scored over and over, in a fresh instance each time. Machines
 //! differ, so the ratio of two threads to one is what to watch: a pool that is not tuned makes it smaller than 1.
@@ -16,7 +16,7 @@ use eval_model::contract::{
 };
 use eval_model::ids::Digest;
 use eval_model::limits::Limits;
-use eval_sandbox::{Backend, PreparedRubric, Sandbox, SandboxConfig};
+use eval_sandbox::{Backend, CompileCache, CompileLimits, Compiler, PreparedRubric, Sandbox, SandboxConfig};
 
 const ROUNDS: u32 = 5_000;
 
@@ -26,14 +26,22 @@ struct Fixture {
     files: Arc<CaseFiles>,
 }
 
+fn sandbox() -> Sandbox {
+    let config = SandboxConfig {
+        backend: Backend::Native,
+        workers: NonZeroU32::new(2).expect("not zero"),
+        compile_cache: CompileCache::Temporary { below: std::env::temp_dir() },
+        compiler: Compiler {
+            program: env!("CARGO_BIN_EXE_eval-host-under-test").into(),
+            limits: CompileLimits::default(),
+        },
+    };
+    Sandbox::new(&config).expect("wasmtime works here")
+}
+
 impl Fixture {
     fn of(component: &[u8]) -> Self {
-        let config = SandboxConfig {
-            backend: Backend::Native,
-            workers: NonZeroU32::new(2).expect("not zero"),
-            compile_cache: None,
-        };
-        let sandbox = Sandbox::new(&config).expect("wasmtime works here");
+        let sandbox = sandbox();
         let file = |path: &str| (Arc::from(path), Arc::from(vec![b'x'; 1_000]));
         let mut files: CaseFiles = (0..10).map(|index| file(&format!("input/{index}.txt"))).collect();
         files.extend([file("expected/fact.txt")]);
@@ -94,7 +102,30 @@ fn longest_hold() {
     }
 }
 
+/// What a load takes when the rubric has to be compiled, and when it was before.
+fn loads() {
+    let load = |sandbox: &Sandbox| {
+        let start = Instant::now();
+        sandbox.load(HONEST).expect("it loads");
+        start.elapsed()
+    };
+    let mut compiled: Vec<Duration> = (0..20).map(|_| load(&sandbox())).collect();
+    let sandbox = sandbox();
+    load(&sandbox);
+    let mut kept: Vec<Duration> = (0..200).map(|_| load(&sandbox)).collect();
+    compiled.sort();
+    kept.sort();
+    let (compiled, kept) = (compiled[10], kept[100]);
+    println!(
+        "one load: {:.1} ms to compile, {:.1} ms from the cache: {:.0} times as fast",
+        millis(compiled),
+        millis(kept),
+        compiled.as_secs_f64() / kept.as_secs_f64()
+    );
+}
+
 fn main() {
+    loads();
     longest_hold();
     let fixture = Fixture::of(HONEST);
     let mut times: Vec<Duration> = (0..ROUNDS).map(|_| fixture.score()).collect();
@@ -103,6 +134,10 @@ fn main() {
     println!("one case: {:.1} µs at best, {:.1} µs in the middle", micros(times[0]), micros(median));
     let (one, two) = (fixture.throughput(1), fixture.throughput(2));
     println!("cases per second: {one:.0} on one thread, {two:.0} on two: {:.2} times as many", two / one);
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
 }
 
 fn micros(duration: Duration) -> f64 {

@@ -1,6 +1,8 @@
 //! What the integration tests share: the project's root, a bench and a store that a test may break, and guests to break them
 //! with.
 
+pub mod binary;
+pub mod bombs;
 mod command;
 mod waiting;
 mod workbench;

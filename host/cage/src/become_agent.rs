@@ -21,7 +21,7 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
-use crate::errand::{Allowed, Errand, Resources, Task};
+use crate::errand::{Errand, Resources, Task};
 use crate::report::Report;
 use crate::usage::tasks_of_user;
 use crate::{CageError, calls, failed, rules};
@@ -57,7 +57,8 @@ fn confine(errand: &Errand) -> Result<u32, CageError> {
     setsid().map_err(failed("the agent gets no session of its own"))?;
     limit(&errand.resources, errand.leaves_namespaces()).map_err(failed("a limit cannot be set"))?;
     let Some(allowed) = &errand.allowed else { return Ok(0) };
-    give_up_capabilities(allowed).map_err(failed("the capabilities cannot be given up"))?;
+    debug_assert!(!allowed.namespaces || can_give_up_for_good(), "the keeper hands it on");
+    give_up_capabilities().map_err(failed("the capabilities cannot be given up"))?;
     set_no_new_privs(true).map_err(failed("new privileges cannot be renounced"))?;
     let landlock_abi = rules::enforce(errand, allowed)?;
     calls::forbid(&allowed.network)?;
@@ -79,17 +80,19 @@ fn limit(resources: &Resources, in_namespace: bool) -> rustix::io::Result<()> {
     })
 }
 
-fn give_up_capabilities(allowed: &Allowed) -> rustix::io::Result<()> {
-    let mine = capabilities(None)?;
+fn can_give_up_for_good() -> bool {
+    capabilities(None).is_ok_and(|mine| mine.effective.contains(CapabilitySet::SETPCAP))
+}
+
+pub(crate) fn give_up_capabilities() -> rustix::io::Result<()> {
     // Without the right to, nothing can be taken from the bounding set; and without any right nothing in it can be had.
-    if mine.effective.contains(CapabilitySet::SETPCAP) {
+    if can_give_up_for_good() {
         for capability in (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit)) {
             if capability_is_in_bounding_set(capability).unwrap_or(false) {
                 remove_capability_from_bounding_set(capability)?;
             }
         }
     }
-    debug_assert!(!allowed.namespaces || mine.effective.contains(CapabilitySet::SETPCAP), "the keeper hands it on");
     clear_ambient_capability_set()?;
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })

@@ -1,4 +1,5 @@
-//! System calls that no agent makes: those by which it would reach past Landlock and past its namespaces.
+//! System calls that no agent makes: those by which it would reach past Landlock and past its namespaces. And those that a process
+//! does not make that only computes.
 //!
 //! A list of what is forbidden and not of what is allowed: agents are programs of all kinds. What protects files and processes are
 //! the other layers; this closes what they leave open.
@@ -38,17 +39,50 @@ const X32_SENDING: [(i64, u8); 2] = [(518, 2), (538, 3)];
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
+/// By which a process becomes another program, or talks to any that is not its own: nothing that computing needs.
+const REACHING_OUT: [i64; 8] = [
+    libc::SYS_socket,
+    libc::SYS_socketpair,
+    libc::SYS_io_uring_setup,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+];
+
 /// Forbids them to this thread, which has no sibling, and to what it becomes.
 pub(crate) fn forbid(network: &Network) -> Result<(), CageError> {
+    apply(agent_rules(network))
+}
+
+/// Forbids this thread, which has no sibling, to reach out.
+pub(crate) fn forbid_reaching_out() -> Result<(), CageError> {
+    let reaching_out = REACHING_OUT.into_iter().map(|call| (call, Vec::new()));
+    apply(common_rules().map(|rules| rules.into_iter().chain(reaching_out).collect()))
+}
+
+fn apply(rules: Result<Rules, BackendError>) -> Result<(), CageError> {
     let refused = |error: String| CageError::new("system calls cannot be forbidden", std::io::Error::other(error));
-    let program = filter(network).map_err(|error| refused(error.to_string()))?;
+    let program = rules.and_then(filter).map_err(|error| refused(error.to_string()))?;
     apply_filter(&program).map_err(|error| refused(error.to_string()))
 }
 
-fn filter(network: &Network) -> Result<BpfProgram, BackendError> {
+fn filter(rules: Rules) -> Result<BpfProgram, BackendError> {
+    let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let arch = std::env::consts::ARCH.try_into()?;
+    SeccompFilter::new(by_every_number(rules), SeccompAction::Allow, refusal, arch)?.try_into()
+}
+
+fn common_rules() -> Result<Rules, BackendError> {
     let mut rules: Rules = KEYS.into_iter().map(|call| (call, Vec::new())).collect();
     // The limits of another process, such as its keeper or its host: nobody asks who is confined by whom.
     rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![differs(0, 0)?])?]);
+    Ok(rules)
+}
+
+fn agent_rules(network: &Network) -> Result<Rules, BackendError> {
+    let mut rules = common_rules()?;
     if *network != Network::Open {
         rules.insert(libc::SYS_socket, vec![SeccompRule::new(none_of(0, &FAMILIES)?)?]);
         // A ring makes the calls that are forbidden here.
@@ -57,9 +91,7 @@ fn filter(network: &Network) -> Result<BpfProgram, BackendError> {
     if matches!(network, Network::Tcp(_)) {
         hold_tcp(&mut rules)?;
     }
-    let rules = by_every_number(rules);
-    let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    SeccompFilter::new(rules, SeccompAction::Allow, refusal, std::env::consts::ARCH.try_into()?)?.try_into()
+    Ok(rules)
 }
 
 /// Whatever would connect to a port without Landlock being asked.

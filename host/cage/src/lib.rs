@@ -13,6 +13,8 @@
 //! Every stage must be a process of its own: a thread that confines itself shares its memory with threads that are not confined.
 //! Nothing here decides what an agent may see; that is in the [`Errand`]. Nothing here is weaker than the errand says: what
 //! cannot be set up is an error, and the agent is not started.
+//!
+//! [`only_compute`] is for another process that cannot be trusted: the one that compiles rubrics. It is its own cage.
 
 mod become_agent;
 mod calls;
@@ -22,6 +24,7 @@ mod keeper;
 mod launcher;
 mod mounts;
 mod namespaces;
+mod only_compute;
 mod processes;
 mod report;
 mod room;
@@ -34,6 +37,7 @@ pub use errand::{Allowed, Errand, OtherName, Resources, Task};
 pub use keeper::keep;
 pub use launcher::launch;
 pub use mounts::Mount;
+pub use only_compute::only_compute;
 pub use processes::{Identity, boot_id, end_children, has_children, wait_for_end};
 pub use report::{Report, read_report};
 pub use rules::{SYSTEM_FOLDERS, resolver_files};

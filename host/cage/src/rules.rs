@@ -39,7 +39,18 @@ pub fn resolver_files() -> Vec<PathBuf> {
 
 /// Confines this thread, which has no sibling, and what it becomes. Gives the version of Landlock that holds.
 pub(crate) fn enforce(errand: &Errand, allowed: &Allowed) -> Result<u32, CageError> {
-    let status = rules(errand, allowed)?.restrict_self().map_err(refused)?;
+    restrict(rules(errand, allowed)?)
+}
+
+/// Leaves this thread, which has no sibling, one folder, and nothing of the network. Where there is no Landlock it leaves more.
+pub(crate) fn enforce_as_far_as_possible(folder: &Path) -> Result<(), CageError> {
+    let rules = ruleset(&Network::None).map_err(refused)?;
+    let whole = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::Execute);
+    allow(rules, [folder], whole)?.restrict_self().map(drop).map_err(refused)
+}
+
+fn restrict(rules: RulesetCreated) -> Result<u32, CageError> {
+    let status = rules.restrict_self().map_err(refused)?;
     match (status.landlock, status.ruleset) {
         (
             LandlockStatus::Available { effective_abi, .. },
@@ -116,8 +127,12 @@ fn allow<P: AsRef<Path>>(
 ) -> Result<RulesetCreated, CageError> {
     for path in paths {
         let access = if path.as_ref().is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
-        let named =
-            |error| CageError::new(format!("`{}` cannot be shown to the agent", path.as_ref().display()), error);
+        let named = |error| {
+            CageError::new(
+                format!("`{}` cannot be opened, and so not be left in reach", path.as_ref().display()),
+                error,
+            )
+        };
         let opened = PathFd::new(&path).map_err(|error| named(std::io::Error::other(error)))?;
         rules = rules.add_rule(PathBeneath::new(opened, access)).map_err(refused)?;
     }

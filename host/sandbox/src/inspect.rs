@@ -1,14 +1,19 @@
 //! What a component is, read from its bytes alone: nothing is compiled and nothing runs.
 //!
-//! [`inspect`] is what `rubric inspect` shows and what loading decides by, so that the two cannot disagree.
+//! What `rubric inspect` shows is what loading decides by, so that the two cannot disagree. A component is read in this order:
+//! it is [parsed and weighed](weigh), then [validated](validate). Reading has no bound of its own but the bytes, and validating
+//! has none at all: a host has both done by its [compiler](super::compiler), which is limited, and makes an [`Inspection`] of
+//! the [`Facts`] that come back. [`inspect`] does it all in this process, for components that can be trusted that far.
 
+use serde::{Deserialize, Serialize};
 use wasmparser::{Chunk, Encoding, Parser, Payload, Validator};
 use wasmtime::{Engine, Precompiled};
 
-use super::compile_cost::{CompileCost, TooCostly};
+use super::compiler::Stopped;
 use super::engine;
 use super::grants::{self, Grant, InterfaceName, Refusal, SCORING, Version};
 use super::score_type;
+use super::weight::{Makeup, TooHeavy, Unfit};
 use eval_model::ids::Digest;
 
 /// A component larger than this is refused before it is looked at.
@@ -55,8 +60,22 @@ pub enum NotARubric {
         "the component is damaged or uses a WebAssembly proposal that no rubric needs: {reason} (at offset {offset:#x})"
     )]
     Invalid { reason: String, offset: u64 },
-    #[error("the component would cost too much to compile ({0}): split what is large, and build it for release")]
-    TooCostly(TooCostly),
+    #[error("the component has more than a rubric is given ({0}): build it with less of that")]
+    TooHeavy(TooHeavy),
+    #[error(
+        "the component is built for asynchronous calls, and `score` is an ordinary function: build it without `async` (Rust and \
+         Python: no `async` in the bindings; JavaScript: `jco componentize --backend-qjs-disable-async`)"
+    )]
+    Async,
+    #[error("{0}")]
+    Stopped(Stopped),
+    #[error("the component does not compile: {reason}")]
+    DoesNotCompile { reason: String },
+    #[error(
+        "the component's imports have other types than `eval-host:rubric@0.1.0` and WASI 0.2 say ({reason}): build it against \
+         this host's `wit/rubric.wit`"
+    )]
+    OtherTypes { reason: String },
     #[error("{}", ungranted(imports))]
     Ungranted { imports: Vec<(String, Refusal)> },
     #[error(
@@ -112,7 +131,7 @@ pub struct Inspection {
     pub contract_version: Option<Version>,
     /// The type of the exported `score`, if there is one.
     pub score: Option<String>,
-    /// Why it would not load; `None` does not promise that its imports have the right types, which only linking shows.
+    /// Why it does not load. Whether it compiles, and whether its imports have the right types, only a sandbox finds out.
     pub refusal: Option<NotARubric>,
 }
 
@@ -128,25 +147,85 @@ impl Inspection {
     }
 }
 
-/// Reads what `bytes` are.
-pub fn inspect(bytes: &[u8]) -> Inspection {
-    let kind = kind(bytes);
-    let mut inspection = Inspection {
-        kind,
-        bytes: bytes.len() as u64,
-        digest: Digest::of(bytes),
-        imports: Vec::new(),
-        exports: Vec::new(),
-        contract_version: None,
-        score: None,
-        refusal: None,
-    };
-    inspection.refusal = by_kind(bytes.len() as u64, kind).or_else(|| read(bytes, &mut inspection).err());
-    inspection.contract_version = contract_version(&inspection);
-    if inspection.refusal.is_none() {
-        inspection.refusal = by_names(&inspection);
+/// What reading a component gives. It says nothing that a host could not find in the bytes, given time.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Facts {
+    imports: Vec<String>,
+    exports: Vec<String>,
+    score: Option<String>,
+}
+
+/// What is wrong with the bytes of a component.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Defect {
+    Invalid { reason: String, offset: u64 },
+    TooHeavy(TooHeavy),
+    Async,
+}
+
+impl From<Defect> for NotARubric {
+    fn from(defect: Defect) -> Self {
+        match defect {
+            Defect::Invalid { reason, offset } => Self::Invalid { reason, offset },
+            Defect::TooHeavy(bound) => Self::TooHeavy(bound),
+            Defect::Async => Self::Async,
+        }
     }
-    inspection
+}
+
+impl From<wasmparser::BinaryReaderError> for Defect {
+    fn from(error: wasmparser::BinaryReaderError) -> Self {
+        Self::Invalid { reason: error.message().to_owned(), offset: error.offset() as u64 }
+    }
+}
+
+impl From<Unfit> for Defect {
+    fn from(unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::TooHeavy(bound) => Self::TooHeavy(bound),
+            Unfit::Async => Self::Async,
+        }
+    }
+}
+
+/// Reads what `bytes` are, in this process and however long it takes.
+pub fn inspect(bytes: &[u8]) -> Inspection {
+    let read = || weigh(bytes).and_then(|(_, facts)| validate(bytes, facts));
+    match by_kind(bytes) {
+        Some(refusal) => Inspection::refused(bytes, refusal),
+        None => Inspection::of(bytes, read().map_err(NotARubric::from)),
+    }
+}
+
+impl Inspection {
+    /// What is known of bytes that are refused unread.
+    pub(super) fn refused(bytes: &[u8], refusal: NotARubric) -> Self {
+        Self::of(bytes, Err(refusal))
+    }
+
+    /// What the facts say of these bytes.
+    pub(super) fn of(bytes: &[u8], read: Result<Facts, NotARubric>) -> Self {
+        let (facts, refusal) = match read {
+            Ok(facts) => (facts, None),
+            Err(refusal) => (Facts::default(), Some(refusal)),
+        };
+        let import = |name: String| Import { grant: grants::grant(&name), name };
+        let mut inspection = Self {
+            kind: kind(bytes),
+            bytes: bytes.len() as u64,
+            digest: Digest::of(bytes),
+            imports: facts.imports.into_iter().map(import).collect(),
+            exports: facts.exports,
+            contract_version: None,
+            score: facts.score,
+            refusal,
+        };
+        inspection.contract_version = contract_version(&inspection);
+        if inspection.refusal.is_none() {
+            inspection.refusal = by_names(&inspection);
+        }
+        inspection
+    }
 }
 
 fn kind(bytes: &[u8]) -> BinaryKind {
@@ -164,10 +243,12 @@ fn kind(bytes: &[u8]) -> BinaryKind {
     }
 }
 
-fn by_kind(bytes: u64, kind: BinaryKind) -> Option<NotARubric> {
-    match kind {
-        _ if bytes == 0 => Some(NotARubric::Empty),
-        _ if bytes > MOST_COMPONENT_BYTES => Some(NotARubric::TooLarge { bytes, maximum: MOST_COMPONENT_BYTES }),
+/// Why these bytes are no component, as their first ones and their number show.
+pub(super) fn by_kind(bytes: &[u8]) -> Option<NotARubric> {
+    let size = bytes.len() as u64;
+    match kind(bytes) {
+        _ if size == 0 => Some(NotARubric::Empty),
+        _ if size > MOST_COMPONENT_BYTES => Some(NotARubric::TooLarge { bytes: size, maximum: MOST_COMPONENT_BYTES }),
         BinaryKind::Component => None,
         BinaryKind::CoreModule => Some(NotARubric::CoreModule),
         BinaryKind::Precompiled => Some(NotARubric::Precompiled),
@@ -175,41 +256,42 @@ fn by_kind(bytes: u64, kind: BinaryKind) -> Option<NotARubric> {
     }
 }
 
-fn invalid(error: &wasmparser::BinaryReaderError) -> NotARubric {
-    NotARubric::Invalid { reason: error.message().to_owned(), offset: error.offset() as u64 }
-}
-
-/// Validates and bounds the whole component, and notes the imports and exports of its outermost level.
-fn read(bytes: &[u8], inspection: &mut Inspection) -> Result<(), NotARubric> {
-    let types =
-        Validator::new_with_features(engine::features()).validate_all(bytes).map_err(|error| invalid(&error))?;
-    let mut cost = CompileCost::default();
+/// Parses and bounds the whole component, and notes the imports and exports of its outermost level.
+pub(super) fn weigh(bytes: &[u8]) -> Result<(Makeup, Facts), Defect> {
+    let mut makeup = Makeup { bytes: bytes.len() as u64, ..Makeup::default() };
+    let mut facts = Facts::default();
     let mut depth = 0_u64;
     for payload in Parser::new(0).parse_all(bytes) {
-        let payload = payload.map_err(|error| invalid(&error))?;
-        cost.add(&payload, depth).map_err(|error| invalid(&error))?.map_err(NotARubric::TooCostly)?;
+        let payload = payload?;
+        makeup.add(&payload, depth)??;
         match payload {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
-            payload if depth == 0 => note(&payload, inspection).map_err(|error| invalid(&error))?,
+            payload if depth == 0 => note(&payload, &mut facts)?,
             _ => {}
         }
     }
-    inspection.score = inspection.scoring().and_then(|scoring| score_type::score(&types, scoring));
-    Ok(())
+    Ok((makeup, facts))
 }
 
-fn note(payload: &Payload<'_>, inspection: &mut Inspection) -> wasmparser::Result<()> {
+/// Validates a component that was weighed, and adds the type of its `score`.
+pub(super) fn validate(bytes: &[u8], mut facts: Facts) -> Result<Facts, Defect> {
+    let types = Validator::new_with_features(engine::rubric_features()).validate_all(bytes)?;
+    let scoring = facts.exports.iter().find(|name| is_supported_scoring(name));
+    facts.score = scoring.and_then(|scoring| score_type::score(&types, scoring));
+    Ok(facts)
+}
+
+fn note(payload: &Payload<'_>, facts: &mut Facts) -> wasmparser::Result<()> {
     match payload {
         Payload::ComponentImportSection(section) => {
             for import in section.clone() {
-                let name = import?.name.name.to_owned();
-                inspection.imports.push(Import { grant: grants::grant(&name), name });
+                facts.imports.push(import?.name.name.to_owned());
             }
         }
         Payload::ComponentExportSection(section) => {
             for export in section.clone() {
-                inspection.exports.push(export?.name.name.to_owned());
+                facts.exports.push(export?.name.name.to_owned());
             }
         }
         _ => {}

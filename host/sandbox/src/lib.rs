@@ -5,15 +5,13 @@
 //! that a rubric does may reach the host, another case, the network or the clock, and nothing it is shown may differ between
 //! two machines. What comes out is what the guest claimed: judging it is not done here.
 //!
-//! Where to read on: [`inspect`] decides what is loaded, [`engine`] what runs it, [`guest`] what a call has, [`wasi`] what a
-//! guest can ask for, [`scratch`] where its files are, [`fault`] what its end is called.
-
-#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make and break files of their own"))]
+//! Where to read on: [`inspect`] decides what is loaded, [`compiler`] has it compiled elsewhere, [`engine`] is what runs it,
+//! [`guest`] what a call has, [`wasi`] what a guest can ask for, [`scratch`] where its files are, [`fault`] what its end is called.
 
 mod cache;
 mod capture;
 mod clock;
-mod compile_cost;
+mod compiler;
 mod engine;
 mod fault;
 mod grants;
@@ -26,18 +24,21 @@ mod score_type;
 mod scratch;
 mod ticker;
 mod wasi;
+mod weight;
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
 use self::bindings::RubricPre;
+use self::cache::CodeCache;
+use self::compiler::Answer;
+use self::engine::Room;
 use self::guest::Guest;
 use self::permits::Permits;
 use self::ticker::Ticker;
@@ -46,14 +47,14 @@ use eval_model::contract::{RubricLoader, RubricRunner};
 use eval_model::ids::Digest;
 use eval_model::limits::Limits;
 
-pub use self::cache::CacheError;
+pub use self::cache::{CacheError, CompileCache};
+pub use self::compiler::{COMPILE, CompileLimits, Compiler, CompilerError, Job, Stop, Stopped};
 pub use self::engine::Backend;
 pub use self::grants::{Grant, RUBRIC_WORLD, Refusal, Version};
 pub use self::inspect::{BinaryKind, Import, Inspection, MOST_COMPONENT_BYTES, NotARubric, inspect};
-
-pub use self::compile_cost::TooCostly;
 pub use self::runner::PreparedRubric;
 pub use self::scratch::{ScratchEntry, ScratchTree};
+pub use self::weight::{Makeup, TooHeavy};
 
 /// What wasmtime makes of `wit/rubric.wit`. These types stay in this module.
 mod bindings {
@@ -73,8 +74,8 @@ pub struct SandboxConfig {
     pub backend: Backend,
     /// How many cases are scored at a time at most.
     pub workers: NonZeroU32,
-    /// Where compiled code is kept; without it every load compiles.
-    pub compile_cache: Option<PathBuf>,
+    pub compile_cache: CompileCache,
+    pub compiler: Compiler,
 }
 
 /// Why there is no sandbox.
@@ -102,21 +103,26 @@ impl Advice for SandboxError {
 pub enum LoadRubricError {
     #[error(transparent)]
     NotARubric(#[from] NotARubric),
-    #[error("the component does not compile: it needs more than this host gives a rubric, or wasmtime cannot take it")]
-    Compile(#[source] Box<dyn Error + Send + Sync>),
-    #[error(
-        "the component's imports have other types than `eval-host:rubric@0.1.0` and WASI 0.2 say: build \
-         it against this host's `wit/rubric.wit`"
-    )]
-    Types(#[source] Box<dyn Error + Send + Sync>),
+    #[error("failed to have the component compiled")]
+    Compiler(#[source] CompilerError),
 }
 
-impl Advice for LoadRubricError {}
+impl Advice for LoadRubricError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Compiler(error) => Some(error.hint().to_owned()),
+            Self::NotARubric(_) => None,
+        }
+    }
+}
 
 /// The engine of a process, and what every rubric is granted.
 pub struct Sandbox {
     engine: Engine,
     linker: Linker<Guest>,
+    code: CodeCache,
+    compiler: Compiler,
+    compiled_for: (Backend, Room),
     permits: Arc<Permits>,
     ticker: Arc<Ticker>,
 }
@@ -132,29 +138,94 @@ pub struct Rubric {
 impl Sandbox {
     /// Sets up the engine. A process needs one, and should have no other.
     pub fn new(config: &SandboxConfig) -> Result<Self, SandboxError> {
-        let cache = config.compile_cache.as_deref().map(cache::open).transpose().map_err(SandboxError::Cache)?;
+        let code = CodeCache::open(&config.compile_cache).map_err(SandboxError::Cache)?;
         let workers = config.workers.get();
-        let engine =
-            engine::engine(config.backend, workers, cache).map_err(|error| SandboxError::Engine(error.into()))?;
+        let (engine, room) =
+            engine::engine(config.backend, workers, &code.cache).map_err(|error| SandboxError::Engine(error.into()))?;
         let ticker = Ticker::start(&engine).map_err(SandboxError::Ticker)?;
         let linker = linker(&engine).map_err(|error| SandboxError::Engine(error.into()))?;
-        Ok(Self { engine, linker, permits: Arc::new(Permits::new(workers)), ticker })
+        let permits = Arc::new(Permits::new(workers));
+        let compiled_for = (config.backend, room);
+        Ok(Self { engine, linker, code, compiler: config.compiler.clone(), compiled_for, permits, ticker })
     }
 
-    /// Checks, compiles and links a component.
+    /// Loads a component. What was compiled before is taken from the cache; else another process checks and compiles it.
     pub fn load(&self, bytes: &[u8]) -> Result<Rubric, LoadRubricError> {
-        let inspection = inspect(bytes);
-        if let Some(refusal) = inspection.refusal.clone() {
+        if let Some(refusal) = inspect::by_kind(bytes) {
             return Err(refusal.into());
         }
-        let component =
-            Component::from_binary(&self.engine, bytes).map_err(|error| LoadRubricError::Compile(error.into()))?;
-        let instance = self
-            .linker
-            .instantiate_pre(&component)
-            .and_then(RubricPre::new)
-            .map_err(|error| LoadRubricError::Types(error.into()))?;
-        Ok(Rubric { instance, digest: inspection.digest, permits: self.permits.clone(), ticker: self.ticker.clone() })
+        if let Ok(component) = self.compiled(bytes) {
+            return Ok(self.link(&component, bytes)?);
+        }
+        match self.read_and_compile(bytes).map_err(LoadRubricError::Compiler)?.refusal {
+            Some(refusal) => Err(refusal.into()),
+            None => {
+                let unusable = |error: wasmtime::Error| CompilerError::Unusable(error.into());
+                let component = self.compiled(bytes).map_err(unusable).map_err(LoadRubricError::Compiler)?;
+                Ok(self.link(&component, bytes)?)
+            }
+        }
+    }
+
+    /// Says what a component is, and whether it loads.
+    pub fn inspect(&self, bytes: &[u8]) -> Result<Inspection, LoadRubricError> {
+        if let Some(refusal) = inspect::by_kind(bytes) {
+            return Ok(Inspection::refused(bytes, refusal));
+        }
+        let inspection = match self.compiled(bytes) {
+            Ok(_) => self.read(bytes),
+            Err(_) => self.read_and_compile(bytes),
+        };
+        let mut inspection = inspection.map_err(LoadRubricError::Compiler)?;
+        if inspection.refusal.is_none() {
+            inspection.refusal = match self.load(bytes) {
+                Ok(_) => None,
+                Err(LoadRubricError::NotARubric(refusal)) => Some(refusal),
+                Err(error) => return Err(error),
+            };
+        }
+        Ok(inspection)
+    }
+
+    /// The component as it was compiled before. The engine has no compiler, so there is no other way to one.
+    fn compiled(&self, bytes: &[u8]) -> wasmtime::Result<Component> {
+        Component::from_binary(&self.engine, bytes)
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Inspection, CompilerError> {
+        let folder = self.code.folder_for_one().map_err(CompilerError::Keep)?;
+        Ok(inspection(bytes, self.compiler.read(bytes, folder.path())?))
+    }
+
+    fn read_and_compile(&self, bytes: &[u8]) -> Result<Inspection, CompilerError> {
+        let folder = self.code.folder_for_one().map_err(CompilerError::Keep)?;
+        let answer = self.compiler.read_and_compile(bytes, self.compiled_for, folder.path())?;
+        let inspection = inspection(bytes, answer);
+        if inspection.refusal.is_none()
+            && !self.code.keep(folder.path(), &self.engine, bytes).map_err(CompilerError::Keep)?
+        {
+            return Err(CompilerError::NothingKept);
+        }
+        Ok(inspection)
+    }
+
+    fn link(&self, component: &Component, bytes: &[u8]) -> Result<Rubric, NotARubric> {
+        let other_types = |error| NotARubric::OtherTypes { reason: compiler::reason(&error) };
+        let instance = self.linker.instantiate_pre(component).and_then(RubricPre::new).map_err(other_types)?;
+        Ok(Rubric { instance, digest: Digest::of(bytes), permits: self.permits.clone(), ticker: self.ticker.clone() })
+    }
+}
+
+/// What a compiler found out about these bytes.
+fn inspection(bytes: &[u8], answer: Answer) -> Inspection {
+    match answer {
+        Answer::Read(facts) => Inspection::of(bytes, Ok(facts)),
+        Answer::DoesNotCompile(facts, reason) => {
+            let read = Inspection::of(bytes, Ok(facts));
+            Inspection { refusal: Some(NotARubric::DoesNotCompile { reason }), ..read }
+        }
+        Answer::Defect(defect) => Inspection::refused(bytes, defect.into()),
+        Answer::Stopped(stopped) => Inspection::refused(bytes, NotARubric::Stopped(stopped)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The fence around the benches: everything that must hold before a bench is worth running, checked without running it.
 //!
-//! It answers all problems at once, each with its path. It reads and compares; it neither compiles a rubric nor scores, so it
-//! is fast enough for every commit.
+//! It answers all problems at once, each with its path. It reads and compares, and has tried whether a rubric loads; it scores
+//! nothing, so it is fast enough for every commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -9,8 +9,9 @@ use std::iter::successors;
 use std::path::{Path, PathBuf};
 
 use eval_evidence::files::Dir;
+use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName, Tier};
-use eval_sandbox::inspect;
+use eval_sandbox::LoadRubricError;
 
 use super::attack::{AttackError, OWN_MUTATORS, Target, record};
 use super::golden::{golden_tests, orphaned_tests};
@@ -37,13 +38,48 @@ pub(crate) struct GitFacts {
     pub(crate) registered_at_base: Option<BTreeSet<TaskClassName>>,
 }
 
+/// Why the benches cannot be checked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FenceError {
+    #[error(transparent)]
+    Bench(#[from] LoadBenchError),
+    /// Whether a rubric loads is not known, which is no gap of its bench.
+    #[error("failed to try the rubric of `{task_class}`")]
+    Rubric { task_class: TaskClassName, source: LoadRubricError },
+}
+
+impl Advice for FenceError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Bench(error) => error.exit(),
+            Self::Rubric { source, .. } => source.exit(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Bench(error) => error.hint(),
+            Self::Rubric { source, .. } => source.hint(),
+        }
+    }
+}
+
+/// Tries whether a component loads as a rubric.
+pub(crate) type Tries<'a> = &'a dyn Fn(&[u8]) -> Result<(), LoadRubricError>;
+
 /// Checks every bench below `root`.
-pub(crate) fn fence(root: &Dir, git: &GitFacts, input_root: &InputRoot) -> Result<(usize, Vec<Gap>), LoadBenchError> {
+pub(crate) fn fence(
+    root: &Dir,
+    git: &GitFacts,
+    input_root: &InputRoot,
+    tries: Tries<'_>,
+) -> Result<(usize, Vec<Gap>), FenceError> {
     let task_classes = list_task_classes(root)?;
     let mut gaps = Vec::new();
     for task_class in &task_classes {
         let mut check = Check { path: root.path().join(task_class.as_str()), gaps: Vec::new() };
-        check.bench(root, task_class, git, input_root);
+        let rubric = |source| FenceError::Rubric { task_class: task_class.clone(), source };
+        check.bench(root, task_class, git, (input_root, tries)).map_err(rubric)?;
         gaps.append(&mut check.gaps);
     }
     gaps.sort();
@@ -61,7 +97,13 @@ impl Check {
         self.gaps.push(Gap { path: self.path.join(below), message: message.into() });
     }
 
-    fn bench(&mut self, root: &Dir, task_class: &TaskClassName, git: &GitFacts, input_root: &InputRoot) {
+    fn bench(
+        &mut self,
+        root: &Dir,
+        task_class: &TaskClassName,
+        git: &GitFacts,
+        (input_root, tries): (&InputRoot, Tries<'_>),
+    ) -> Result<(), LoadRubricError> {
         if !root.child(task_class.as_str()).is_ok_and(|bench| bench.contains("README.md")) {
             self.gap(
                 "README.md",
@@ -70,15 +112,18 @@ impl Check {
         }
         let bench = match load_folder(root, task_class) {
             Ok(bench) => bench,
-            Err(error) => return self.gap("registration.toml", with_causes(&error)),
+            Err(error) => {
+                self.gap("registration.toml", with_causes(&error));
+                return Ok(());
+            }
         };
         self.registration(&bench, git);
-        let rubric_digest = self.rubric(&bench);
         self.cases(&bench, input_root);
-        if let Some(rubric_digest) = rubric_digest {
+        self.tracked(&bench, task_class, git);
+        if let Some(rubric_digest) = self.rubric(&bench, tries)? {
             self.attack(&bench, rubric_digest, input_root);
         }
-        self.tracked(&bench, task_class, git);
+        Ok(())
     }
 
     fn registration(&mut self, bench: &BenchFolder, git: &GitFacts) {
@@ -97,17 +142,19 @@ impl Check {
     }
 
     /// The digest of the rubric, if it is the one that its pin vouches for.
-    fn rubric(&mut self, bench: &BenchFolder) -> Option<Digest> {
+    fn rubric(&mut self, bench: &BenchFolder, tries: Tries<'_>) -> Result<Option<Digest>, LoadRubricError> {
         match load_rubric(&bench.folder) {
             Ok((component, digest)) => {
-                if let Some(refusal) = inspect(&component).refusal {
-                    self.gap("rubric.wasm", refusal.to_string());
+                match tries(&component) {
+                    Err(error @ LoadRubricError::Compiler(_)) => return Err(error),
+                    Err(error) => self.gap("rubric.wasm", with_causes(&error)),
+                    Ok(()) => {}
                 }
-                Some(digest)
+                Ok(Some(digest))
             }
             Err(error) => {
                 self.gap("rubric.wasm", with_causes(&error));
-                None
+                Ok(None)
             }
         }
     }
@@ -217,6 +264,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
+    use eval_sandbox::inspect;
+
     use super::*;
     use crate::bench::attack::{Attack, Tally};
     use crate::bench::fixture::{Fixture, NO_COMPONENT};
@@ -225,8 +274,12 @@ mod tests {
 
     /// What the fence says of every fixture here: its rubric is no component.
     fn refusal() -> (String, String) {
-        let refusal = inspect(NO_COMPONENT).refusal.expect("it is none");
+        let refusal = tries(NO_COMPONENT).expect_err("it is none");
         ("rubric.wasm".to_owned(), refusal.to_string())
+    }
+
+    fn tries(component: &[u8]) -> Result<(), LoadRubricError> {
+        inspect(component).refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
     }
 
     /// Records an attack on a fixture as it is now, if it can be attacked.
@@ -245,7 +298,7 @@ mod tests {
 
     /// All that the fence says of a fixture: paths in the bench, and messages.
     fn all_gaps(fixture: &Fixture, git: &GitFacts, input_root: &InputRoot) -> Vec<(String, String)> {
-        let (benches, gaps) = fence(&fixture.root(), git, input_root).expect("the root can be listed");
+        let (benches, gaps) = fence(&fixture.root(), git, input_root, &tries).expect("the root can be listed");
         assert_eq!(benches, 1);
         let told = |gap: Gap| {
             let path = gap.path.strip_prefix(fixture.path("")).expect("it is in the bench").to_owned();
@@ -291,7 +344,8 @@ mod tests {
     fn a_root_without_benches_has_no_gap() {
         let fixture = Fixture::new();
         fixture.remove("registration.toml");
-        let found = fence(&fixture.root(), &GitFacts::default(), &InputRoot::default()).expect("it can be listed");
+        let found =
+            fence(&fixture.root(), &GitFacts::default(), &InputRoot::default(), &tries).expect("it can be listed");
         assert_eq!(found, (0, Vec::new()), "a folder without a registration is no bench");
     }
 
@@ -325,7 +379,8 @@ mod tests {
         let fixture = Fixture::new();
         fixture.write("../other/registration.toml", fixture.read("registration.toml"));
         fixture.write("../other/README.md", "");
-        let found = fence(&fixture.root(), &GitFacts::default(), &InputRoot::default()).expect("it can be listed");
+        let found =
+            fence(&fixture.root(), &GitFacts::default(), &InputRoot::default(), &tries).expect("it can be listed");
         let messages: Vec<_> = found.1.iter().map(|gap| fixture.anywhere(&gap.message)).collect();
         let double = "TaskClassAlreadyRegistered: `fixture` is registered by both `ROOT/fixture` and `ROOT/other`: rename one of them";
         let misnamed = "`ROOT/other/registration.toml` registers `fixture`, which must equal the folder's name";

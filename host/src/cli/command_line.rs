@@ -103,9 +103,13 @@ impl Places {
 
 /// Runs the command line of this process and says how it ended.
 pub fn main() -> ExitCode {
-    // Not one of the commands: a live run starts it for itself, three times for every case.
+    // Not among the commands: a live run starts the first for itself, three times for every case, and whatever loads a rubric
+    // starts the second.
     if let Some(stage) = environment::cage_stage() {
         return super::cage::run(&stage);
+    }
+    if let Some(words) = environment::compiler_job() {
+        return super::compiler::run(&words);
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

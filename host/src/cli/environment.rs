@@ -14,10 +14,10 @@ use std::time::{Duration, Instant, SystemTime};
 use jiff::SignedDuration;
 use terminal_size::{Width, terminal_size_of};
 
-use eval_model::advice::Advice;
+use eval_model::advice::{Advice, Exit};
 use eval_model::money::Usd;
 use eval_model::utc::{UtcMillis, UtcMillisError};
-use eval_sandbox::{Backend, Sandbox, SandboxConfig, SandboxError};
+use eval_sandbox::{Backend, CompileCache, CompileLimits, Compiler, Sandbox, SandboxConfig, SandboxError};
 
 use crate::bench::KEY_VARIABLE;
 use crate::bench::rubric_build::{Toolchain, changes_a_build};
@@ -66,6 +66,12 @@ pub(super) fn cage_stage() -> Option<OsString> {
     words.next().filter(|word| word == eval_cage::COMMAND).map(|_| words.next().unwrap_or_default())
 }
 
+/// What this process is to compile, if it is one that compiles for another.
+pub(super) fn compiler_job() -> Option<Vec<OsString>> {
+    let mut words = env::args_os().skip(1);
+    words.next().filter(|word| word == eval_sandbox::COMPILE).map(|_| words.collect())
+}
+
 /// The home of whoever runs this.
 pub(super) fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from).filter(|path| path.is_absolute())
@@ -88,9 +94,18 @@ pub(super) enum EnvironmentError {
     Clock(UtcMillisError),
     #[error(transparent)]
     Sandbox(SandboxError),
+    #[error("the setting {variable} is no number above 0")]
+    Setting { variable: &'static str },
 }
 
 impl Advice for EnvironmentError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Setting { .. } => Exit::UsageOrCap,
+            _ => Exit::HarnessError,
+        }
+    }
+
     fn hint(&self) -> Option<String> {
         match self {
             Self::Sandbox(error) => error.hint(),
@@ -214,18 +229,39 @@ fn user_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
 /// would lose time of its own to its neighbours. Code that was compiled before is taken from the
 /// user's cache; without a home there is none, and every load compiles.
 pub(super) fn sandbox(workers: NonZeroUsize) -> Result<Sandbox, EnvironmentError> {
-    sandbox_with(workers, cache_dir())
+    sandbox_with(workers, cache_dir().map_or_else(no_cache, CompileCache::Kept))
 }
 
 /// A sandbox for a verifier, which believes nothing that was compiled before.
 pub(super) fn sandbox_without_cache(workers: NonZeroUsize) -> Result<Sandbox, EnvironmentError> {
-    sandbox_with(workers, None)
+    sandbox_with(workers, no_cache())
 }
 
-fn sandbox_with(workers: NonZeroUsize, compile_cache: Option<PathBuf>) -> Result<Sandbox, EnvironmentError> {
+fn no_cache() -> CompileCache {
+    CompileCache::Temporary { below: scratch() }
+}
+
+fn sandbox_with(workers: NonZeroUsize, compile_cache: CompileCache) -> Result<Sandbox, EnvironmentError> {
     let workers = NonZeroU32::try_from(workers.min(cores())).unwrap_or(NonZeroU32::MAX);
-    let config = SandboxConfig { backend: Backend::Native, workers, compile_cache };
+    let compiler = Compiler { program: eval_cage::ITSELF.into(), limits: compile_limits()? };
+    let config = SandboxConfig { backend: Backend::Native, workers, compile_cache, compiler };
     Sandbox::new(&config).map_err(EnvironmentError::Sandbox)
+}
+
+/// What compiling a rubric may take: a setting of this machine's, and not of a bench, whose author is not to be trusted with it.
+fn compile_limits() -> Result<CompileLimits, EnvironmentError> {
+    let default = CompileLimits::default();
+    Ok(CompileLimits {
+        memory_mib: setting(CompileLimits::MEMORY_VARIABLE, default.memory_mib)?,
+        cpu_seconds: setting(CompileLimits::CPU_VARIABLE, default.cpu_seconds)?,
+        seconds: setting(CompileLimits::TIME_VARIABLE, default.seconds)?,
+    })
+}
+
+fn setting(variable: &'static str, default: u64) -> Result<u64, EnvironmentError> {
+    let Some(value) = env::var_os(variable).filter(|value| !value.is_empty()) else { return Ok(default) };
+    let number = value.to_str().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
+    number.ok_or(EnvironmentError::Setting { variable })
 }
 
 /// The cargo that builds rubrics.

@@ -7,6 +7,7 @@ mod anchor;
 mod bench;
 mod cage;
 mod command_line;
+mod compiler;
 mod concurrency;
 mod environment;
 mod error;

@@ -1,18 +1,17 @@
 //! The compile cache: what it may do is save time.
 
-use std::num::NonZeroU32;
 use std::path::Path;
 
 use eval_host_tests::guests::OBSERVES_EVERYTHING;
 use eval_model::contract::Scored;
 use eval_model::limits::Limits;
-use eval_sandbox::{Backend, CacheError, Sandbox, SandboxConfig, SandboxError};
+use eval_sandbox::{Backend, CacheError, CompileCache, Sandbox, SandboxConfig, SandboxError};
 
-use crate::support::{Case, prepare};
+use crate::support::{Case, config, prepare};
 
 fn sandbox(cache: &Path) -> Result<Sandbox, SandboxError> {
-    let compile_cache = Some(cache.to_owned());
-    Sandbox::new(&SandboxConfig { backend: Backend::Native, workers: NonZeroU32::MIN, compile_cache })
+    let compile_cache = CompileCache::Kept(cache.to_owned());
+    Sandbox::new(&SandboxConfig { compile_cache, ..config(Backend::Native) })
 }
 
 fn observed(cache: &Path) -> Scored {

@@ -1,6 +1,6 @@
 //! Components that are no rubrics, or ask for what no rubric gets: refused when they are loaded, with what to do about it.
 
-use eval_sandbox::{LoadRubricError, NotARubric, inspect};
+use eval_sandbox::{LoadRubricError, NotARubric};
 
 use crate::support::{sandbox, the_next_case_scores};
 
@@ -11,7 +11,7 @@ fn refusal(bytes: &[u8]) -> NotARubric {
         Err(LoadRubricError::NotARubric(refusal)) => refusal,
         other => panic!("{other:?}"),
     };
-    assert_eq!(inspect(bytes).refusal.as_ref(), Some(&refusal));
+    assert_eq!(sandbox().inspect(bytes).expect("it is read").refusal.as_ref(), Some(&refusal));
     the_next_case_scores();
     refusal
 }
@@ -159,76 +159,68 @@ mod mutated {
         #[test]
         fn noise_is_no_component(begins_like_one: bool, noise in prop::collection::vec(any::<u8>(), 0..200)) {
             let header: &[u8] = if begins_like_one { b"\0asm\x0d\0\x01\0" } else { b"" };
-            prop_assert!(sandbox().load(&[header, &noise].concat()).is_err());
+            prop_assert!(inspect(&[header, &noise].concat()).refusal.is_some());
         }
     }
 }
 
-/// Components that are valid, small and cheap to run, and that would keep a compiler busy for minutes or for ever.
-mod too_costly {
+/// Components that are valid and small, and ask for more than a rubric is given.
+mod too_heavy {
+    use eval_host_tests::binary::{COMPONENT, many, module, section};
     use eval_host_tests::guests::HONEST;
-    use eval_sandbox::{NotARubric, TooCostly};
+    use eval_sandbox::{NotARubric, TooHeavy};
 
     use super::refusal;
 
-    fn number(mut value: usize) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        loop {
-            let byte = u8::try_from(value & 0x7f).expect("seven bits");
-            value >>= 7;
-            bytes.push(byte | if value > 0 { 0x80 } else { 0 });
-            if value == 0 {
-                return bytes;
-            }
-        }
-    }
-
-    fn section(id: u8, content: &[u8]) -> Vec<u8> {
-        [&[id], number(content.len()).as_slice(), content].concat()
-    }
-
-    /// An honest rubric with one more module that nobody instantiates, of one function.
-    fn with_function(locals: usize, code: &[u8]) -> Vec<u8> {
-        let body = [number(1), number(locals), vec![0x7f], code.to_vec(), vec![0x0b]].concat();
-        let module = [
-            b"\0asm\x01\0\0\0".to_vec(),
-            section(1, &[1, 0x60, 0, 0]),
-            section(3, &[1, 0]),
-            section(10, &[number(1), number(body.len()), body].concat()),
-        ];
-        [HONEST.to_vec(), section(1, &module.concat())].concat()
-    }
-
     #[track_caller]
-    fn assert_too_costly(component: &[u8], expected: &str) {
+    fn assert_too_heavy(component: &[u8], expected: &str) {
         let refused = refusal(component);
-        let NotARubric::TooCostly(TooCostly { what, .. }) = refused else { panic!("{refused}") };
+        let NotARubric::TooHeavy(TooHeavy { what, .. }) = refused else { panic!("{refused}") };
         assert_eq!(what, expected);
     }
 
-    const EMPTY_BLOCK: [u8; 3] = [0x02, 0x40, 0x0b];
-    const NOTHING: u8 = 0x01;
-
-    #[test]
-    fn a_function_that_is_too_much_for_a_compiler_is_refused_by_what_makes_it_so() {
-        assert_too_costly(&with_function(1, &vec![NOTHING; 300_000]), "bytes of code in one function");
-        assert_too_costly(&with_function(5_000, &[]), "locals in one function");
-        assert_too_costly(&with_function(1, &EMPTY_BLOCK.repeat(40_000)), "branches in one function");
-        assert_too_costly(&with_function(1_000, &EMPTY_BLOCK.repeat(1_000)), "locals times branches in one function");
+    /// An honest rubric with one more module, which nobody instantiates.
+    fn with(sections: &[Vec<u8>]) -> Vec<u8> {
+        eval_host_tests::binary::honest_with(&module(sections))
     }
 
     #[test]
-    fn components_that_multiply_are_refused_before_they_do() {
-        let header = b"\0asm\x0d\0\x01\0".to_vec();
-        let mut doubling = header.clone();
-        for _ in 0..40 {
+    fn what_an_instance_would_have_is_refused_by_what_it_has_too_much_of() {
+        assert_too_heavy(&with(&[section(5, &[1, 0, 0x81, 0x80, 1])]), "pages of memory at the start");
+        assert_too_heavy(&with(&[section(4, &many(9, &[0x70, 0, 1]))]), "tables");
+        assert_too_heavy(&with(&[section(4, &[1, 0x70, 0, 0x81, 0x80, 4])]), "elements of a table at the start");
+        assert_too_heavy(&with(&[section(6, &many(40_000, &[0x7f, 0, 0x41, 0, 0x0b]))]), "globals");
+        let modules = section(1, &module(&[section(5, &[1, 0, 1])])).repeat(9);
+        assert_too_heavy(&[HONEST, &modules].concat(), "memories");
+    }
+
+    #[test]
+    fn two_memories_in_one_module_are_refused_though_the_engine_has_many() {
+        let refused = refusal(&with(&[section(5, &[2, 0, 1, 0, 1])]));
+        assert!(matches!(&refused, NotARubric::Invalid { reason, .. } if reason.contains("memories")), "{refused}");
+    }
+
+    /// A component in which another is made twice, in which another is made twice, and so on.
+    fn doubling(times: usize) -> Vec<u8> {
+        let module = section(1, &module(&[]));
+        let instance = section(2, &[1, 0, 0, 0]);
+        let mut doubling = [COMPONENT, &module, &instance].concat();
+        for _ in 0..times {
             let twice = [2, 0, 0, 0, 0, 0, 0];
-            doubling = [header.clone(), section(4, &doubling), section(5, &twice)].concat();
+            doubling = [COMPONENT, &section(4, &doubling), &section(5, &twice)].concat();
         }
-        assert_too_costly(&[HONEST, &section(4, &doubling)].concat(), "components nested in each other");
-        let many = [number(100), [0, 0, 0].repeat(100)].concat();
-        let wide = [header.clone(), section(4, &header), section(5, &many)].concat();
-        assert_too_costly(&[HONEST, &section(4, &wide)].concat(), "instances");
+        doubling
+    }
+
+    #[test]
+    fn components_that_multiply_are_refused() {
+        assert_too_heavy(&[HONEST, &section(4, &doubling(40))].concat(), "components nested in each other");
+        let multiplied = [COMPONENT, &section(4, &doubling(7)), &section(5, &[1, 0, 0, 0])].concat();
+        // The honest rubric has a component of its own.
+        let made = section(5, &[1, 0, 1, 0]);
+        let refused = refusal(&[HONEST, &section(4, &multiplied), &made].concat());
+        let NotARubric::DoesNotCompile { reason } = &refused else { panic!("{refused}") };
+        assert!(reason.contains("core module instances, which exceeds the configured maximum of 64"), "{reason}");
     }
 }
 
@@ -245,17 +237,31 @@ pub(crate) mod scores_with_other_types {
     }
 }
 
+pub(crate) mod imports_other_types {
+    use eval_host_tests::guests::IMPORTS_OTHER_TYPES;
+    use eval_sandbox::NotARubric;
+
+    use super::refusal;
+
+    #[test]
+    fn an_import_of_another_type_is_named_when_it_is_linked() {
+        let refused = refusal(IMPORTS_OTHER_TYPES);
+        let NotARubric::OtherTypes { reason } = &refused else { panic!("{refused}") };
+        assert!(reason.contains("get-random-u64"), "{reason}");
+    }
+}
+
 pub(crate) mod honest {
     use eval_host_tests::guests::HONEST;
     use eval_model::ids::Digest;
-    use eval_sandbox::{BinaryKind, Grant, MOST_COMPONENT_BYTES, NotARubric, inspect};
+    use eval_sandbox::{BinaryKind, Grant, MOST_COMPONENT_BYTES, NotARubric};
 
     use super::refusal;
     use crate::support::sandbox;
 
     #[test]
-    fn a_rubric_is_inspected_without_compiling_it() {
-        let inspection = inspect(HONEST);
+    fn a_rubric_is_inspected() {
+        let inspection = sandbox().inspect(HONEST).expect("it is read");
         assert_eq!(inspection.kind, BinaryKind::Component);
         assert_eq!(inspection.bytes, HONEST.len() as u64);
         assert_eq!(inspection.digest, Digest::of(HONEST));
@@ -267,7 +273,7 @@ pub(crate) mod honest {
 
     #[test]
     fn all_that_rust_imports_is_granted() {
-        let inspection = inspect(HONEST);
+        let inspection = sandbox().inspect(HONEST).expect("it is read");
         assert!(inspection.imports.len() > 10, "a program of std imports most of WASI");
         assert!(inspection.imports.iter().all(|import| !matches!(import.grant, Grant::Refused(_))));
     }

@@ -4,6 +4,7 @@
 
 mod cache;
 mod claims;
+mod compiler;
 mod death;
 mod escape;
 mod fixture;
@@ -19,6 +20,7 @@ mod every_guest_is_tested {
     #![expect(unused_imports, reason = "naming the module is the check")]
 
     use crate::claims::*;
+    use crate::compiler::*;
     use crate::death::*;
     use crate::escape::*;
     use crate::fixture::*;

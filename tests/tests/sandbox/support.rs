@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +13,7 @@ use eval_model::contract::{
 };
 use eval_model::ids::Digest;
 use eval_model::limits::{Limits, RawLimits};
-use eval_sandbox::{Backend, PreparedRubric, Sandbox, SandboxConfig};
+use eval_sandbox::{Backend, CompileCache, CompileLimits, Compiler, PreparedRubric, Sandbox, SandboxConfig};
 
 pub(crate) const WORKERS: u32 = 4;
 
@@ -23,9 +23,20 @@ pub(crate) const METER: Meter = Meter { cost_usd: 0.25, duration_seconds: 1.5 };
 /// compiler, and the tests themselves.
 const PEAK_BYTES_MAX: u64 = 1_536 << 20;
 
+/// The compiler of the host under test. Compiled guests are shared between tests, beside the binary, as they are between an
+/// operator's runs.
+pub(crate) fn config(backend: Backend) -> SandboxConfig {
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_eval-host-under-test"));
+    SandboxConfig {
+        backend,
+        workers: NonZeroU32::new(WORKERS).expect("not zero"),
+        compile_cache: CompileCache::Kept(program.with_file_name("test-cache").join("eval-host")),
+        compiler: Compiler { program, limits: CompileLimits::default() },
+    }
+}
+
 pub(crate) fn sandbox_on(backend: Backend) -> Sandbox {
-    let workers = NonZeroU32::new(WORKERS).expect("not zero");
-    Sandbox::new(&SandboxConfig { backend, workers, compile_cache: None }).expect("wasmtime works here")
+    Sandbox::new(&config(backend)).expect("wasmtime works here")
 }
 
 /// The sandbox that all tests of this process share, as all cases of a run do.

@@ -1,15 +1,17 @@
-//! `eval-host rubric inspect`: what a component is, without compiling or running it.
+//! `eval-host rubric inspect`: what a component is, and whether it loads, without running it.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::error::HostError;
 use crate::cli::failure::Failure;
 use crate::cli::printer::Printer;
-use crate::cli::read_file;
+use crate::cli::{environment, read_file};
 use crate::output::lines::{InspectionLine, Line};
 use eval_model::advice::Exit;
-use eval_sandbox::{MOST_COMPONENT_BYTES, inspect as inspect_bytes};
+use eval_sandbox::MOST_COMPONENT_BYTES;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InspectArgs {
@@ -21,7 +23,10 @@ pub(in crate::cli) struct InspectArgs {
 pub(in crate::cli) fn inspect(args: &InspectArgs) -> Result<Exit, Failure> {
     // One byte over the limit is enough to be told so.
     let bytes = read_file(&args.component, MOST_COMPONENT_BYTES + 1)?;
-    let inspection = inspect_bytes(&bytes);
+    let rubric = format!("`{}`", args.component.display());
+    let inspection = environment::sandbox(NonZeroUsize::MIN)?
+        .inspect(&bytes)
+        .map_err(|source| HostError::LoadRubric { rubric, source })?;
     let line = InspectionLine::from(&inspection);
     let mut printer = Printer::stdio();
     for text in for_people(&line) {
