@@ -1,9 +1,13 @@
 //! The one engine of a process: what wasm it accepts, what makes it deterministic, and the pool its instances live in.
 
+use std::num::NonZeroUsize;
+
 use wasmtime::{
     Cache, Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures,
 };
 
+use super::backtrace::FRAMES_MAX;
+use super::prices;
 use eval_model::limits::Limits;
 
 /// How many core instances one component may be made of. A Rust component has 3.
@@ -71,12 +75,13 @@ fn config(backend: Backend, cache: Option<Cache>) -> wasmtime::Result<Config> {
         .wasm_features(WasmFeatures::all().difference(features()), false)
         .wasm_features(features(), true)
         .consume_fuel(true)
+        .operator_cost(prices::operators())
         .epoch_interruption(true)
         .cranelift_nan_canonicalization(true)
         .cranelift_opt_level(OptLevel::Speed)
         .max_wasm_stack(STACK_BYTES)
-        .wasm_backtrace_max_frames(None)
-        // Nobody asks where in the component a trap was, and the answer takes memory.
+        .wasm_backtrace_max_frames(NonZeroUsize::new(FRAMES_MAX))
+        // A trap is told by its functions: nobody asks for offsets in the component, and the answer takes memory.
         .generate_address_map(false)
         .cache(cache);
     Ok(config)

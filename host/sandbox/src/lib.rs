@@ -10,6 +10,7 @@
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make and break files of their own"))]
 
+mod backtrace;
 mod cache;
 mod capture;
 mod clock;
@@ -20,6 +21,7 @@ mod grants;
 mod guest;
 mod inspect;
 mod permits;
+mod prices;
 mod random;
 mod runner;
 mod score_type;
@@ -46,13 +48,15 @@ use eval_model::contract::{RubricLoader, RubricRunner};
 use eval_model::ids::Digest;
 use eval_model::limits::Limits;
 
+pub use self::backtrace::Backtrace;
 pub use self::cache::CacheError;
 pub use self::engine::Backend;
 pub use self::grants::{Grant, RUBRIC_WORLD, Refusal, Version};
 pub use self::inspect::{BinaryKind, Import, Inspection, MOST_COMPONENT_BYTES, NotARubric, inspect};
 
 pub use self::compile_cost::TooCostly;
-pub use self::runner::PreparedRubric;
+pub use self::prices::PRICE_LIST_VERSION;
+pub use self::runner::{Leavings, PreparedRubric};
 pub use self::scratch::{ScratchEntry, ScratchTree};
 
 /// What wasmtime makes of `wit/rubric.wit`. These types stay in this module.

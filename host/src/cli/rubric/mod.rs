@@ -1,5 +1,6 @@
 //! `eval-host rubric …`: what rubric authors need.
 
+mod author;
 mod build;
 mod command;
 mod inspect;
