@@ -77,11 +77,22 @@ fn remapped(guests: &Path) -> String {
     format!("--remap-path-prefix={}=/cargo --remap-path-prefix={}=/guests", home.display(), guests.display())
 }
 
+/// A text in which the lines between `;;REPEAT <n>` and `;;END` stand n times, with `{i}` counted from 0 and `{p}` going through the
+/// same numbers in another order.
+fn repeated(text: &str) -> String {
+    let Some((before, rest)) = text.split_once(";;REPEAT ") else { return text.to_owned() };
+    let (count, rest) = rest.split_once('\n').expect("a count");
+    let (lines, after) = rest.split_once(";;END\n").expect("an end");
+    let count: u64 = count.trim().parse().expect("a number");
+    let line = |i: u64| lines.replace("{i}", &i.to_string()).replace("{p}", &(i * 7_919 % count).to_string());
+    format!("{before}{}{}", (0..count).map(line).collect::<String>(), repeated(after))
+}
+
 /// A text that is not a whole component or module holds what goes into the template of a rubric.
 fn text_guests(guests: &Path, out: &Path) -> Components {
     let template = fs::read_to_string(guests.join("wat/rubric.wat.in")).expect("the template of a rubric");
     let component = |source: PathBuf| {
-        let text = fs::read_to_string(&source).expect("a readable guest");
+        let text = repeated(&fs::read_to_string(&source).expect("a readable guest"));
         let whole = text.lines().any(|line| line.starts_with("(component") || line.starts_with("(module"));
         let text = if whole { text } else { template.replace(";;MARKER;;", &text) };
         let binary = wat::parse_str(text).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
@@ -96,9 +107,11 @@ fn constants(components: &Components) -> String {
     let constant = |(name, path): (&String, &PathBuf)| {
         format!("/// `tests/guests`: `{name}`.\npub const {}: &[u8] = include_bytes!({path:?});\n", name.to_uppercase())
     };
+    let entry = |name: &String| format!("    ({name:?}, {}),\n", name.to_uppercase());
+    let all: String = components.keys().map(entry).collect();
     let names: String = components.keys().map(|name| format!("            {name}\n")).collect();
     format!(
-        "{}\n/// Hands the name of every guest to a macro.\n#[macro_export]\nmacro_rules! for_each_guest {{\n    \
+        "{}\n/// Every guest by its name.\npub const ALL: &[(&str, &[u8])] = &[\n{all}];\n\n/// Hands the name of every guest to a macro.\n#[macro_export]\nmacro_rules! for_each_guest {{\n    \
          ($with:ident) => {{\n        $with! {{\n{names}        }}\n    }};\n}}\n",
         components.iter().map(constant).collect::<String>(),
     )

@@ -68,6 +68,7 @@ RECORD = fields({
     "output_kinds": list_of(one_of("live", "recorded", "solved_example")), "started_at": time, "finished_at": time,
     "started_marker": option(digest), "shards_elsewhere": count,
     "continues": option(digest), "confinement": option(confinement), "max_cost_usd": option(figure), "harness_version": text, "wasmtime_version": text,
+    "price_list_version": count,
     "bench_git_commit": option(commit), "bench_dirty": option(flag), "rubric_digest": digest,
     "registration_digest": digest, "rubric_world": text,
     "limits": fields(dict.fromkeys(("fuel", "wall_clock_seconds", "memory_mib", "scratch_mib", "scratch_entries", "output_kib"), count)),

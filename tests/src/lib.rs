@@ -1,12 +1,14 @@
 //! What the integration tests share: the project's root, a bench and a store that a test may break, and guests to break them
 //! with.
 
+mod asked;
 pub mod binary;
 pub mod bombs;
 mod command;
 mod waiting;
 mod workbench;
 
+pub use asked::asked_of;
 pub use command::{Ended, Eval};
 pub use waiting::{PATIENCE, has, until};
 pub use workbench::{FIXTURE, Workbench, copy_tree, install_rubric, project_root};

@@ -140,7 +140,8 @@ pub enum TrapKind {
     ResourceLimit,
     RandomLimit,
     BadHandle,
-    /// An argument of a host call that the interface forbids or that is too large to be read, or one handle too many.
+    /// An argument of a host call that the interface forbids or that is too large to be read, one handle too many, or an address
+    /// for an argument of `score` that is outside of its memory.
     BadArgument,
     Other,
 }

@@ -3,11 +3,15 @@
 //! There are two of a kind: [`engine`] runs rubrics and has no compiler, so that no component can make the process that holds it
 //! compile; [`compiling_engine`] compiles for it, in a [process of its own](super::compiler), and runs nothing.
 
+use std::num::NonZeroUsize;
+
 use wasmtime::{
     Cache, Config, Enabled, Engine, InstanceAllocationStrategy, ModuleVersionStrategy, OptLevel,
     PoolingAllocationConfig, WasmFeatures,
 };
 
+use super::backtrace::FRAMES_MAX;
+use super::prices;
 use eval_model::limits::Limits;
 
 /// How many core instances one component may be made of. A Rust component has 3, one of Python's has 40.
@@ -115,10 +119,11 @@ fn config(backend: Backend, room: Room, cache: Cache) -> wasmtime::Result<Config
         .wasm_features(WasmFeatures::all().difference(engine_features()), false)
         .wasm_features(engine_features(), true)
         .consume_fuel(true)
+        .operator_cost(prices::operators())
         .epoch_interruption(true)
         .max_wasm_stack(STACK_BYTES)
-        .wasm_backtrace_max_frames(None)
-        // Nobody asks where in the component a trap was, and the answer takes memory.
+        .wasm_backtrace_max_frames(NonZeroUsize::new(FRAMES_MAX))
+        // A trap is told by its functions: nobody asks for offsets in the component, and the answer takes memory.
         .generate_address_map(false)
         .module_version(ModuleVersionStrategy::Custom(code_version()))?
         .cache(Some(cache));

@@ -11,6 +11,7 @@ use wasmtime::component::ResourceTable;
 use super::capture::Capture;
 use super::clock::VirtualClock;
 use super::fault::HostFault;
+use super::prices;
 use super::random::SeededRandom;
 use super::scratch::{Scratch, Work};
 use eval_model::contract::ScoreRequest;
@@ -20,12 +21,6 @@ use eval_model::limits::Limits;
 /// How many descriptors, streams, pollables and errors a guest may hold at a time.
 const RESOURCES_MAX: usize = 4_096;
 
-/// What every host call costs in fuel, besides what it copies: a little more than it takes the host, so that fuel bounds time.
-const FUEL_PER_CALL: u64 = 200;
-
-/// What looking up or listing one name costs in fuel.
-const FUEL_PER_NAME: u64 = 100;
-
 pub(super) struct Guest {
     pub(super) table: ResourceTable,
     pub(super) scratch: Scratch,
@@ -34,8 +29,10 @@ pub(super) struct Guest {
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
     pub(super) memory: MemoryLimiter,
-    /// Whether any code of the guest was entered.
-    pub(super) was_entered: bool,
+    /// How often code of the guest was entered from outside, since it was instantiated or, before that, since the start.
+    pub(super) entries: u64,
+    /// The entry that is given no fuel, so that it ends before its first instruction.
+    pub(super) stopped_entry: Option<u64>,
     /// Fuel that host calls have cost and that the store has not been charged yet.
     unpaid_fuel: u64,
 }
@@ -52,20 +49,24 @@ impl Guest {
             stdout: Capture::keeping(limits.output_bytes()),
             stderr: Capture::keeping(limits.output_bytes()),
             memory: MemoryLimiter::new(limits.memory_bytes()),
-            was_entered: false,
+            entries: 0,
+            stopped_entry: None,
             unpaid_fuel: 0,
         }
     }
 
     /// Notes a host call that moves `bytes` between host and guest.
     pub(super) fn note_call(&mut self, bytes: usize) {
-        self.unpaid_fuel = self.unpaid_fuel.saturating_add(FUEL_PER_CALL).saturating_add(bytes as u64);
+        let price = (bytes as u64).saturating_mul(prices::PER_BYTE).saturating_add(prices::PER_HOST_CALL);
+        self.unpaid_fuel = self.unpaid_fuel.saturating_add(price);
     }
 
-    /// The fuel that host calls have cost since this was last asked.
+    /// The fuel that host calls have cost since this was last asked, and the way back from the host.
     pub(super) fn take_unpaid_fuel(&mut self) -> u64 {
-        let Work { names, bytes } = self.scratch.take_work();
-        std::mem::take(&mut self.unpaid_fuel).saturating_add(names.saturating_mul(FUEL_PER_NAME)).saturating_add(bytes)
+        let Work { names, path_parts, bytes } = self.scratch.take_work();
+        let work = [(names, prices::PER_NAME), (path_parts, prices::PER_PATH_PART), (bytes, prices::PER_BYTE)];
+        let unpaid = std::mem::take(&mut self.unpaid_fuel).saturating_add(prices::PER_CROSSING);
+        work.into_iter().fold(unpaid, |unpaid, (count, price)| unpaid.saturating_add(count.saturating_mul(price)))
     }
 }
 

@@ -8,6 +8,7 @@
 //! Where to read on: [`inspect`] decides what is loaded, [`compiler`] has it compiled elsewhere, [`engine`] is what runs it,
 //! [`guest`] what a call has, [`wasi`] what a guest can ask for, [`scratch`] where its files are, [`fault`] what its end is called.
 
+mod backtrace;
 mod cache;
 mod capture;
 mod clock;
@@ -18,6 +19,7 @@ mod grants;
 mod guest;
 mod inspect;
 mod permits;
+mod prices;
 mod random;
 mod runner;
 mod score_type;
@@ -47,12 +49,14 @@ use eval_model::contract::{RubricLoader, RubricRunner};
 use eval_model::ids::Digest;
 use eval_model::limits::Limits;
 
+pub use self::backtrace::Backtrace;
 pub use self::cache::{CacheError, CompileCache};
 pub use self::compiler::{COMPILE, CompileLimits, Compiler, CompilerError, Job, Stop, Stopped};
 pub use self::engine::Backend;
 pub use self::grants::{Grant, RUBRIC_WORLD, Refusal, Version};
 pub use self::inspect::{BinaryKind, Import, Inspection, MOST_COMPONENT_BYTES, NotARubric, inspect};
-pub use self::runner::PreparedRubric;
+pub use self::prices::PRICE_LIST_VERSION;
+pub use self::runner::{Leavings, PreparedRubric};
 pub use self::scratch::{ScratchEntry, ScratchTree};
 pub use self::weight::{Makeup, TooHeavy};
 

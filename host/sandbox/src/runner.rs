@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use wasmtime::{CallHook, Store, StoreContextMut, Trap};
 
+use super::backtrace::{Backtrace, Function};
 use super::bindings::eval_host::rubric::types as wit;
 use super::bindings::{Rubric as Instance, RubricPre};
 use super::fault::{self, Stage};
@@ -34,11 +35,36 @@ pub struct PreparedRubric {
     pub(super) ticker: Arc<Ticker>,
 }
 
+/// What a call left behind that is no part of a score: for the rubric's author alone.
+#[derive(Debug)]
+pub struct Leavings {
+    scratch: Scratch,
+    /// Where the guest was when it was ended; empty when it returned.
+    pub backtrace: Backtrace,
+}
+
+impl Leavings {
+    /// What the scratch directory held at the end.
+    pub fn scratch(&self) -> ScratchTree {
+        self.scratch.export()
+    }
+}
+
 /// A call that wasmtime ended.
 struct Failure {
     error: wasmtime::Error,
-    stage: Stage,
-    fuel_left: u64,
+    reached: Reached,
+}
+
+/// How far a failed call had come, as far as its own store can tell.
+enum Reached {
+    Stage(Stage),
+    /// All code that was entered has returned, and the last entry was this one: the `score` whose result could not be read, or the
+    /// allocator whose address could not be used.
+    Returned {
+        entry: u64,
+        allocator: Function,
+    },
 }
 
 impl fmt::Debug for PreparedRubric {
@@ -65,24 +91,27 @@ impl PreparedRubric {
         self.limits
     }
 
-    /// Scores a case and hands back what its scratch directory held at the end, for the rubric's author.
-    pub fn score_keeping_scratch(&self, request: &ScoreRequest<'_>) -> Result<(Scored, ScratchTree), RunnerError> {
-        self.run(request).map(|(scored, scratch)| (scored, scratch.export()))
+    /// Scores a case and hands back what the call left, for the rubric's author.
+    pub fn score_for_author(&self, request: &ScoreRequest<'_>) -> Result<(Scored, Leavings), RunnerError> {
+        self.run(request)
     }
 
-    fn run(&self, request: &ScoreRequest<'_>) -> Result<(Scored, Scratch), RunnerError> {
+    fn run(&self, request: &ScoreRequest<'_>) -> Result<(Scored, Leavings), RunnerError> {
         let _permit = self.permits.take();
         let mut store = self.store(request);
-        let (result, fuel_left) = match self.call(&mut store, request) {
-            Ok(answer) => (answer, fuel_left(&store)),
-            Err(Failure { error, stage, fuel_left }) => match fault::classify(&error, stage) {
-                Some(fault) => (Err(fault), fuel_left),
+        let called = self.call(&mut store, request);
+        let fuel_left = fuel_left(&store);
+        // The instance goes before another one may be needed: the pool has room for one per permit.
+        let guest = store.into_data();
+        let (result, backtrace) = match called {
+            Ok(answer) => (answer, Backtrace::default()),
+            Err(Failure { error, reached }) => match self.fault(&error, reached, request) {
+                Some(fault) => (Err(fault), Backtrace::of(&error)),
                 None => return Err(RunnerError::new(error)),
             },
         };
         let is_repeatable = result.as_ref().err().is_none_or(RubricFault::is_repeatable);
         let fuel_used = self.fuel_used(&result, fuel_left);
-        let guest = store.into_data();
         let scored = Scored {
             result,
             fuel_used: is_repeatable.then_some(fuel_used),
@@ -90,7 +119,7 @@ impl PreparedRubric {
             stdout: guest.stdout.into_stream(),
             stderr: guest.stderr.into_stream(),
         };
-        Ok((scored, guest.scratch))
+        Ok((scored, Leavings { scratch: guest.scratch, backtrace }))
     }
 
     /// A store with every limit armed, the clock last.
@@ -112,20 +141,43 @@ impl PreparedRubric {
         store: &mut Store<Guest>,
         request: &ScoreRequest<'_>,
     ) -> Result<Result<RawScore, RubricFault>, Failure> {
-        let instance = match self.instance.instantiate(&mut *store) {
-            Ok(instance) => instance,
-            Err(error) => {
-                let stage = if store.data().was_entered { Stage::Running } else { Stage::Allocating };
-                return Err(Failure { error, stage, fuel_left: fuel_left(store) });
-            }
-        };
+        let instance = self.instance.instantiate(&mut *store).map_err(|error| {
+            let stage = if store.data().entries > 0 { Stage::Running } else { Stage::Allocating };
+            Failure { error, reached: Reached::Stage(stage) }
+        })?;
+        store.data_mut().entries = 0;
         match call_score(&instance, store, request) {
             Ok(answer) => Ok(answer.map(raw_score).map_err(rubric_error)),
-            Err(error) => {
-                let fuel_left = fuel_left(store);
-                Err(Failure { error, stage: stage(&instance, store, request), fuel_left })
-            }
+            Err(error) => Err(Failure { reached: reached(&instance, store, request), error }),
         }
+    }
+
+    /// The fault that a failure stands for; `None` when the machine failed and not the rubric.
+    fn fault(&self, error: &wasmtime::Error, reached: Reached, request: &ScoreRequest<'_>) -> Option<RubricFault> {
+        let stage = match reached {
+            Reached::Stage(stage) => stage,
+            Reached::Returned { entry, allocator } => {
+                let stopped = self.stopped_at(entry, request)?;
+                match Function::ended_in(&stopped) {
+                    Some(last) if last.is(&allocator) => Stage::Running,
+                    Some(_) => Stage::Returned,
+                    None => return fault::classify(&stopped, Stage::Running),
+                }
+            }
+        };
+        fault::classify(error, stage)
+    }
+
+    /// How the same call ends when one of its entries is given no fuel: in the function that was to be entered, unless the clock of
+    /// this machine came first.
+    fn stopped_at(&self, entry: u64, request: &ScoreRequest<'_>) -> Option<wasmtime::Error> {
+        let mut store = self.store(request);
+        let called = self.instance.instantiate(&mut store).and_then(|instance| {
+            store.data_mut().entries = 0;
+            store.data_mut().stopped_entry = Some(entry);
+            call_score(&instance, &mut store, request)
+        });
+        called.err()
     }
 
     fn fuel_used(&self, result: &Result<RawScore, RubricFault>, fuel_left: u64) -> u64 {
@@ -161,39 +213,48 @@ fn call_score(
 }
 
 /// What happens between host and guest.
-fn on_crossing(mut store: StoreContextMut<'_, Guest>, hook: CallHook) -> wasmtime::Result<()> {
+fn on_crossing(store: StoreContextMut<'_, Guest>, hook: CallHook) -> wasmtime::Result<()> {
     match hook {
-        CallHook::CallingWasm => {
-            store.data_mut().was_entered = true;
-            Ok(())
-        }
-        CallHook::ReturningFromHost => charge_host_call(store),
+        CallHook::CallingWasm => enter(store),
+        CallHook::ReturningFromHost => charge_crossing(store),
         CallHook::CallingHost | CallHook::ReturningFromWasm => Ok(()),
     }
 }
 
-/// Charges a host call to the guest's fuel before the guest runs on. Only there is the counter both written back by the
-/// guest's code and read again by it.
-fn charge_host_call(mut store: StoreContextMut<'_, Guest>) -> wasmtime::Result<()> {
+/// Counts what is entered, and stops the entry that is to be stopped.
+fn enter(mut store: StoreContextMut<'_, Guest>) -> wasmtime::Result<()> {
+    let guest = store.data_mut();
+    guest.entries += 1;
+    if guest.stopped_entry == Some(guest.entries) { store.set_fuel(0) } else { Ok(()) }
+}
+
+/// Charges a return from the host to the guest's fuel before the guest runs on. After a call, of a host function or of one of
+/// wasmtime's that deals with handles, the guest's code has written its counter back before and reads it again now. An operator
+/// that wasmtime implements by a function (`memory.grow`, say) comes through here too, and there what is charged is lost: the guest
+/// goes on with its own counter, on which the operator's price is. That price is no smaller, so the counter that is read
+/// here never shows less fuel than the guest has.
+fn charge_crossing(mut store: StoreContextMut<'_, Guest>) -> wasmtime::Result<()> {
     let unpaid = store.data_mut().take_unpaid_fuel();
-    if unpaid == 0 {
-        return Ok(());
-    }
     match store.get_fuel()?.checked_sub(unpaid) {
         Some(left) => store.set_fuel(left),
         None => Err(Trap::OutOfFuel.into()),
     }
 }
 
-/// Whether a failed call had returned already. Wasmtime has no type for a result that it could not read, but it knows: an
-/// instance whose code was ended cannot be entered again, and one that returned can. It is asked without fuel, so that no
-/// instruction of the guest runs.
-fn stage(instance: &Instance, store: &mut Store<Guest>, request: &ScoreRequest<'_>) -> Stage {
+/// How far a failed call had come. Wasmtime has no type for a result that it could not read, nor for an address that it was given
+/// for an argument and could not use. But it knows that an instance whose code was ended cannot be entered again, and one whose
+/// code returned can. It is asked without fuel, so that no instruction of the guest runs; what is entered first then is the
+/// allocator, which places the case's id.
+fn reached(instance: &Instance, store: &mut Store<Guest>, request: &ScoreRequest<'_>) -> Reached {
+    let entry = store.data().entries;
+    let fuel_left = fuel_left(store);
     store.set_fuel(0).expect("our engines count fuel");
     let entered = call_score(instance, store, request).err();
-    match entered.as_ref().and_then(|error| error.downcast_ref::<Trap>()) {
-        Some(Trap::OutOfFuel) => Stage::Returned,
-        _ => Stage::Running,
+    store.set_fuel(fuel_left).expect("our engines count fuel");
+    let out_of_fuel = entered.filter(|error| error.downcast_ref::<Trap>() == Some(&Trap::OutOfFuel));
+    match out_of_fuel.as_ref().and_then(Function::ended_in) {
+        Some(allocator) => Reached::Returned { entry, allocator },
+        None => Reached::Stage(Stage::Running),
     }
 }
 

@@ -18,9 +18,14 @@ use eval_evidence::gate::Body;
 use eval_evidence::record::RecordedRun;
 use eval_evidence::store::{Evidence, OpenStoreError, StoreReader};
 use eval_evidence::verified::StoreMemory;
-use eval_evidence::verify::{FirstUse, LastSeenFile, State, Verification, verify_evidence, verify_store};
+use eval_evidence::verify::{FirstUse, FuelTerms, LastSeenFile, State, Verification, verify_evidence, verify_store};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
+use eval_sandbox::{PRICE_LIST_VERSION, WASMTIME_VERSION};
+
+/// What fuel means in this program.
+pub(super) const FUEL_TERMS: FuelTerms<'_> =
+    FuelTerms { wasmtime_version: WASMTIME_VERSION, price_list_version: PRICE_LIST_VERSION };
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct TrustArgs {

@@ -7,7 +7,7 @@ use clap::Args;
 use super::anchor::AgainstArgs;
 use super::bench::{InputRootArgs, open_bench};
 use super::concurrency::ConcurrencyArgs;
-use super::evidence::{Opened, TrustArgs};
+use super::evidence::{FUEL_TERMS, Opened, TrustArgs};
 use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places, environment, git};
@@ -18,7 +18,7 @@ use eval_evidence::store::StoreWriter;
 use eval_evidence::verify::{Compiled, ReplaySettings};
 use eval_model::advice::Exit;
 use eval_model::ids::{CaseId, Digest, TaskClassName, Tier};
-use eval_sandbox::{Sandbox, WASMTIME_VERSION};
+use eval_sandbox::Sandbox;
 
 #[derive(Debug, Args)]
 pub(super) struct PromoteArgs {
@@ -101,7 +101,7 @@ fn evidence(args: &PromoteArgs) -> Result<JudgedRecord, Failure> {
     let sandbox = sandbox(args)?;
     let workers = args.concurrency.scorers();
     let compiled = if args.no_cache { Compiled::Anew } else { Compiled::Before };
-    let settings = ReplaySettings { loader: &sandbox, compiled, wasmtime_version: WASMTIME_VERSION, workers };
+    let settings = ReplaySettings { loader: &sandbox, compiled, fuel_terms: FUEL_TERMS, workers };
     let provenance: Vec<Body<'_>> = provenance.iter().map(Opened::body).collect();
     Ok(gather(opened.body(), &args.task_class, wanted, &provenance, settings)?)
 }

@@ -88,6 +88,7 @@ fn facts(link: &Link, record: &RecordedRun) -> Vec<(&'static str, String)> {
         ("started", record.started_at.to_string()),
         ("eval-host", Words(&record.harness_version).to_string()),
         ("wasmtime", Words(&record.wasmtime_version).to_string()),
+        ("price list", record.price_list_version.to_string()),
         ("bench commit", bench_commit(record)),
     ];
     let files: BTreeSet<_> = record.suts.iter().flat_map(|sut| &sut.files).collect();

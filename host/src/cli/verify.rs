@@ -8,7 +8,9 @@ use clap::Args;
 use super::anchor::AgainstArgs;
 use super::concurrency::ConcurrencyArgs;
 use super::error::{ArgumentError, EvidenceError};
-use super::evidence::{TrustArgs, advise_on_first_use, exit_of, memory_of, open_reader, require_class, verify_all};
+use super::evidence::{
+    FUEL_TERMS, TrustArgs, advise_on_first_use, exit_of, memory_of, open_reader, require_class, verify_all,
+};
 use super::failure::Failure;
 use super::printer::Printer;
 use super::{LOCK_PATIENCE, Places, environment};
@@ -25,7 +27,6 @@ use eval_evidence::verify::{
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
 use eval_model::utc::{UtcMillis, UtcMillisError};
-use eval_sandbox::WASMTIME_VERSION;
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
@@ -199,8 +200,7 @@ fn replay_all(
 ) -> Result<Replay, Failure> {
     let workers = args.concurrency.scorers();
     let sandbox = environment::sandbox_without_cache(workers)?;
-    let settings =
-        ReplaySettings { loader: &sandbox, compiled: Compiled::Anew, wasmtime_version: WASMTIME_VERSION, workers };
+    let settings = ReplaySettings { loader: &sandbox, compiled: Compiled::Anew, fuel_terms: FUEL_TERMS, workers };
     let select = |link: &Link| {
         args.task_class.as_ref().is_none_or(|class| *class == link.position.task_class)
             && args.since.is_none_or(|since| link.finished_at >= since.0)
@@ -248,7 +248,7 @@ fn told(replayed: &Replay) -> String {
         text += &format!("; left out with their objects: {}", counted(replayed.left_out, "record"));
     }
     if replayed.other_fuel > 0 {
-        text += &format!("; {} used other fuel under this version of wasmtime", replayed.other_fuel);
+        text += &format!("; {} used other fuel under this wasmtime and price list", replayed.other_fuel);
     }
     text
 }

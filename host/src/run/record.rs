@@ -14,7 +14,7 @@ use eval_model::outcome::OutcomeClass;
 use eval_model::report::{BenchRunReport, Report, RunFacts, aggregate};
 use eval_model::score::BenchScore;
 use eval_model::utc::UtcMillis;
-use eval_sandbox::{RUBRIC_WORLD, WASMTIME_VERSION};
+use eval_sandbox::{PRICE_LIST_VERSION, RUBRIC_WORLD, WASMTIME_VERSION};
 
 use super::cases::{AnswerSource, CaseEvidence, CasesDone, Run};
 use super::error::RunError;
@@ -131,6 +131,7 @@ impl Run<'_> {
             max_cost_usd: live.map(|live| live.cap.dollars()),
             harness_version: run.harness_version.clone(),
             wasmtime_version: WASMTIME_VERSION.to_owned(),
+            price_list_version: PRICE_LIST_VERSION,
             bench_git_commit: run.bench_commit.as_ref().map(|bench| bench.commit.clone()),
             bench_dirty: run.bench_commit.as_ref().map(|bench| bench.is_dirty),
             rubric_digest: run.rubric_digest,

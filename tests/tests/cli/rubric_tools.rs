@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use eval_host_tests::{Workbench, guests};
+use eval_host_tests::{FIXTURE, Workbench, guests};
 use serde_json::json;
 
 use crate::BINARY;
@@ -101,4 +101,30 @@ fn a_golden_test_that_does_not_hold_shows_what_was_expected_and_what_it_is() {
     let ended = workbench.eval(["rubric", "test", "--task-class=fixture"]).run().expect_code(5);
     let expected = "001-greets/right:\n  expected fail 0.25 [not_greeted]\n  actual   pass 1 []\n";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+}
+
+/// What a trap three calls deep shows: names as their author knows them, and none that a terminal would obey.
+const BACKTRACE: &str = "  in my_rubric::divide\n  in clear\\u{1b}[2J\n  in judge\n";
+
+#[test]
+fn score_shows_the_functions_that_a_trap_was_in_to_people_alone() {
+    let workbench = workbench();
+    fs::write(workbench.path().join("traps.wasm"), guests::TRAPS_BY_NAME).expect("a file");
+    fs::write(workbench.path().join("empty.json"), "{}").expect("a file");
+    let score = ["rubric", "score", "--rubric=traps.wasm", "--case", CASE, "--output=empty.json"];
+    let ended = workbench.eval(score).run().expect_code(5);
+    assert!(ended.stderr.contains(&format!("fault: rubric_trap: other\n{BACKTRACE}")), "{}", ended.stderr);
+    assert!(!ended.line("case").to_string().contains("divide"), "{}", ended.stdout);
+}
+
+#[test]
+fn test_shows_the_functions_that_a_trap_was_in_and_no_record_has_them() {
+    let workbench = workbench();
+    workbench.replace_rubric(FIXTURE, guests::TRAPS_BY_NAME);
+    let tested = workbench.eval(["rubric", "test", "--task-class=fixture"]).run().expect_code(5);
+    assert!(tested.stderr.contains(&format!("  actual   rubric_trap: other\n{BACKTRACE}")), "{}", tested.stderr);
+    assert!(!tested.stdout.contains("divide"), "{}", tested.stdout);
+    let run = workbench.eval(["run", "--task-class=fixture"]).run().expect_code(5);
+    let record = fs::read_to_string(run.record_path(workbench.path())).expect("a record");
+    assert!(record.contains("rubric_trap: other") && !record.contains("divide"), "{record}");
 }

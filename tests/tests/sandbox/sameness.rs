@@ -38,7 +38,7 @@ pub(crate) mod observes_everything {
         surroundings 3083184519016433
         addresses 527481223815217
         floats 6329545580380980
-        fuel 388336
+        fuel 874843
         peak 1114112
         "#);
     }

@@ -120,31 +120,18 @@ pub(crate) mod calls_the_host_forever {
     use std::thread;
     use std::time::{Duration, Instant};
 
+    use eval_host_tests::asked_of;
     use eval_host_tests::guests::CALLS_THE_HOST_FOREVER;
     use eval_model::contract::RubricFault;
     use eval_model::limits::RawLimits;
 
     use crate::support::{Case, ends_under, limits, little_fuel, prepare, the_next_case_scores};
 
-    const CALLS: [&str; 11] = [
-        "clock",
-        "read",
-        "write",
-        "random",
-        "resize",
-        "list",
-        "walk",
-        "create",
-        "long-path",
-        "long-write",
-        "long-links",
-    ];
-
     /// Host calls take the host's time and hardly any instruction of the guest's: that they end by fuel, within the test's
     /// patience, is the point.
     #[test]
     fn every_kind_of_host_call_is_paid_for_with_fuel() {
-        for call in CALLS {
+        for call in asked_of("calls_the_host_forever") {
             let scored = ends_under(CALLS_THE_HOST_FOREVER, call, little_fuel());
             assert_eq!(scored.result, Err(RubricFault::FuelExhausted), "{call}");
             assert_eq!(scored.fuel_used, Some(50_000_000), "{call}");
@@ -162,7 +149,9 @@ pub(crate) mod calls_the_host_forever {
             assert_eq!(scored.result, Err(RubricFault::Timeout), "{call}");
             assert!(start.elapsed() < Duration::from_secs(20), "{call} took {:?}", start.elapsed());
         };
-        thread::scope(|scope| CALLS.iter().for_each(|kind| drop(scope.spawn(|| call(kind)))));
+        thread::scope(|scope| {
+            asked_of("calls_the_host_forever").iter().for_each(|kind| drop(scope.spawn(|| call(kind))))
+        });
         the_next_case_scores();
     }
 }
@@ -179,6 +168,36 @@ pub(crate) mod moves_memory_forever {
             assert_eq!(ends(MOVES_MEMORY_FOREVER, how).result, Err(RubricFault::FuelExhausted), "{how}");
         }
     }
+}
+
+macro_rules! spends_fuel_on_what_is_slow {
+    ($($guest:ident: $constant:ident;)*) => { $(
+        pub(crate) mod $guest {
+            use eval_host_tests::asked_of;
+            use eval_model::contract::RubricFault;
+
+            use crate::support::{ends_under, little_fuel};
+
+            #[test]
+            fn it_ends_when_its_fuel_is_used_up() {
+                for asked in asked_of(stringify!($guest)) {
+                    let scored = ends_under(eval_host_tests::guests::$constant, asked, little_fuel());
+                    assert_eq!(scored.result, Err(RubricFault::FuelExhausted), "{asked}");
+                    assert_eq!(scored.fuel_used, Some(50_000_000), "{asked}");
+                }
+            }
+        }
+    )* };
+}
+
+// How long a unit of fuel lasts in each of them is for `cargo bench -p eval-host-tests --bench fuel` to say.
+spends_fuel_on_what_is_slow! {
+    calculates: CALCULATES;
+    calls_cold_code: CALLS_COLD_CODE;
+    calls_the_runtime: CALLS_THE_RUNTIME;
+    chases_pointers: CHASES_POINTERS;
+    makes_and_drops_handles: MAKES_AND_DROPS_HANDLES;
+    stores_far_apart: STORES_FAR_APART;
 }
 
 pub(crate) mod sleeps {

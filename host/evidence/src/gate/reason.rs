@@ -269,7 +269,7 @@ impl fmt::Display for Remark {
             Self::NotAnchored => f.write_str("none of the checkpoints has this record: it was added after them"),
             Self::OtherFuel { cases } => write!(
                 f,
-                "cases that used other fuel or memory, under another version of the engine than they were recorded with: {cases}"
+                "cases that used other fuel or memory, under another wasmtime or price list than they were recorded with: {cases}"
             ),
             Self::Warnings { count } => {
                 write!(f, "warnings in the record's report: {count}; `eval-host show` prints them")

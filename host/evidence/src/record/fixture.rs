@@ -96,6 +96,7 @@ impl Run {
             max_cost_usd: None,
             harness_version: "0.1.0".to_owned(),
             wasmtime_version: "48.0.8".to_owned(),
+            price_list_version: 1,
             bench_git_commit: Some("0123456789abcdef0123456789abcdef01234567".parse().expect("a commit")),
             bench_dirty: Some(false),
             rubric_digest: add(b"the rubric".to_vec()),

@@ -188,6 +188,8 @@ pub struct EvalRunRecord<S> {
     pub max_cost_usd: Option<f64>,
     pub harness_version: String,
     pub wasmtime_version: String,
+    /// The version of the list by which operators and host calls were charged to fuel.
+    pub price_list_version: u32,
     #[serde(deserialize_with = "Option::deserialize")]
     pub bench_git_commit: Option<GitCommit>,
     /// Whether the bench's files differed from that commit; `null` where there is none.

@@ -28,7 +28,7 @@ pub use figures::{Contradiction, contradiction};
 pub use finding::{Defect, ExcerptDefect, Finding, State};
 pub use last_seen::{FirstUse, LastSeenError, LastSeenFile};
 pub use note::Note;
-pub use replay::{Compiled, Replay, ReplaySettings, replay, replay_record};
+pub use replay::{Compiled, FuelTerms, Replay, ReplaySettings, replay, replay_record};
 pub use run_summary::RunSummary;
 pub use signatures::SignatureCounts;
 pub use verification::{ClassSummary, Verification};

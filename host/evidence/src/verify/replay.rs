@@ -31,9 +31,22 @@ pub struct ReplaySettings<'a> {
     pub loader: &'a dyn RubricLoader,
     /// Where the loader takes compiled code from.
     pub compiled: Compiled,
-    /// The version that runs now. Under another one than a record's, fuel may differ.
-    pub wasmtime_version: &'a str,
+    /// What fuel means now.
+    pub fuel_terms: FuelTerms<'a>,
     pub workers: NonZeroUsize,
+}
+
+/// What a unit of fuel stands for. Under other terms than a record's, its cases may use other fuel, and run out of it elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FuelTerms<'a> {
+    pub wasmtime_version: &'a str,
+    pub price_list_version: u32,
+}
+
+impl<'a> FuelTerms<'a> {
+    fn of(record: &'a RecordedRun) -> Self {
+        Self { wasmtime_version: &record.wasmtime_version, price_list_version: record.price_list_version }
+    }
 }
 
 /// Where the code of a rubric comes from when it is replayed.
@@ -69,6 +82,11 @@ pub enum ReplayDefect {
     Memory { case_id: CaseId, recorded: Option<u64>, replayed: Option<u64> },
     #[error("case `{case_id}` was not replayed in time: the machine was too busy, or was stopped")]
     Clock { case_id: CaseId },
+    #[error(
+        "case `{case_id}` runs out of fuel under one wasmtime and price list and not under the other: use the eval-host that \
+         wrote the record"
+    )]
+    OtherFuelTerms { case_id: CaseId },
     #[error("case `{case_id}` was not scored, so it cannot have a score")]
     ScoredWithoutOutput { case_id: CaseId },
     #[error("case `{case_id}` cannot be restored")]
@@ -96,9 +114,12 @@ impl ReplayDefect {
         let missing =
             |error: &ReadObjectError| matches!(error, ReadObjectError::Missing { .. } | ReadObjectError::Io { .. });
         match self {
-            Self::LeftOut | Self::Clock { .. } | Self::Limits(_) | Self::Rubric(_) | Self::Runner(_) => {
-                State::Unverifiable
-            }
+            Self::LeftOut
+            | Self::Clock { .. }
+            | Self::OtherFuelTerms { .. }
+            | Self::Limits(_)
+            | Self::Rubric(_)
+            | Self::Runner(_) => State::Unverifiable,
             Self::Object(error) | Self::Case { source: RestoreCaseError::Object(error), .. } if missing(error) => {
                 State::Unverifiable
             }
@@ -114,7 +135,7 @@ pub struct Replay {
     pub replayed: u64,
     /// Cases that ended in a fault of the clock or of the system under test, or were skipped: there is nothing to replay.
     pub nothing_to_replay: u64,
-    /// Cases that used other fuel or memory than recorded, under another version of wasmtime.
+    /// Cases that used other fuel or memory than recorded, under another version of wasmtime or of the price list.
     pub other_fuel: u64,
     /// Records that were not replayed, because a bundle leaves their objects out.
     pub left_out: u64,
@@ -181,14 +202,14 @@ impl Replayer<'_> {
     fn replay_cases(&mut self, record: &RecordedRun) -> Result<Vec<ReplayDefect>, ReplayDefect> {
         self.prepare(record)?;
         let Some(Prepared { runner, .. }) = &self.prepared else { return Ok(Vec::new()) };
-        let same_version = record.wasmtime_version == self.settings.wasmtime_version;
-        let case_replayer = CaseReplayer { evidence: self.evidence, runner: runner.as_ref(), record };
+        let same_terms = FuelTerms::of(record) == self.settings.fuel_terms;
+        let case_replayer = CaseReplayer { evidence: self.evidence, runner: runner.as_ref(), record, same_terms };
         let mut defects = Vec::new();
         for end in case_replayer.replay_all(self.settings.workers) {
             match end {
                 CaseReplay::NothingToReplay => self.replay.nothing_to_replay += 1,
                 CaseReplay::Same => self.replay.replayed += 1,
-                CaseReplay::Differs(ReplayDefect::Fuel { .. } | ReplayDefect::Memory { .. }) if !same_version => {
+                CaseReplay::Differs(ReplayDefect::Fuel { .. } | ReplayDefect::Memory { .. }) if !same_terms => {
                     self.replay.replayed += 1;
                     self.replay.other_fuel += 1;
                 }
@@ -243,6 +264,8 @@ struct CaseReplayer<'a> {
     evidence: &'a dyn Evidence,
     runner: &'a dyn RubricRunner,
     record: &'a RecordedRun,
+    /// Whether fuel means what it meant when the record was made.
+    same_terms: bool,
 }
 
 impl CaseReplayer<'_> {
@@ -276,8 +299,18 @@ impl CaseReplayer<'_> {
         let output_json = str::from_utf8(&output).map_err(|_| ReplayDefect::OutputText { case_id: case_id() })?;
         let meter = Meter { cost_usd: recorded.cost_usd, duration_seconds: recorded.duration_seconds };
         let judged = judge(self.runner, &read, output_json, meter, &self.record.block_modes);
-        compare(case, &judged.map_err(ReplayDefect::Runner)?)
+        let judged = judged.map_err(ReplayDefect::Runner)?;
+        if !self.same_terms && ran_out_of_fuel(&recorded.failure_modes) != ran_out_of_fuel(judged.score.failure_modes())
+        {
+            return Err(ReplayDefect::OtherFuelTerms { case_id: case_id() });
+        }
+        compare(case, &judged)
     }
+}
+
+/// No rubric can say this of itself: the name is the host's.
+fn ran_out_of_fuel(failure_modes: &[String]) -> bool {
+    failure_modes == [HostMode::RubricFuelExhausted.name()]
 }
 
 fn compare(case: &CaseResult<RecordedScore>, judged: &Judgement) -> Result<CaseReplay, ReplayDefect> {
@@ -314,7 +347,7 @@ mod tests {
     use crate::record::EvalRunRecord;
     use crate::record::fixture::{Grader, Run};
     use crate::store::{Snapshot, StoreWriter};
-    use eval_model::contract::{ScoreRequest, Scored};
+    use eval_model::contract::{RubricFault, ScoreRequest, Scored};
     use eval_model::score::BenchScore;
     use std::time::Duration;
 
@@ -326,6 +359,7 @@ mod tests {
         OneThatUsesMoreMemory,
         OneThatSaysMore,
         OneThatScoresOneUlpMore,
+        OneThatRunsOutOfFuel,
         Nothing,
     }
 
@@ -346,6 +380,7 @@ mod tests {
                         raw
                     });
                 }
+                Loads::OneThatRunsOutOfFuel => scored.result = Err(RubricFault::FuelExhausted),
                 Loads::TheRubric | Loads::Nothing => {}
             }
             Ok(scored)
@@ -367,9 +402,14 @@ mod tests {
         }
     }
 
+    /// The terms of the fixture's records.
+    const RECORDED: FuelTerms<'_> = FuelTerms { wasmtime_version: "48.0.8", price_list_version: 1 };
+    const OTHER_WASMTIME: FuelTerms<'_> = FuelTerms { wasmtime_version: "48.0.9", ..RECORDED };
+    const OTHER_PRICES: FuelTerms<'_> = FuelTerms { price_list_version: 2, ..RECORDED };
+
     fn replayed(
         loads: Loads,
-        version: &str,
+        fuel_terms: FuelTerms<'_>,
         change: impl Fn(&mut EvalRunRecord<BenchScore>),
     ) -> (State, Replay, String) {
         let temp = tempfile::tempdir().expect("a temporary folder");
@@ -390,7 +430,7 @@ mod tests {
         let verification = verify_evidence(store.reader(), &mut |_, _| {}).expect("it can be read");
         assert_eq!(verification.state(), State::Ok, "{:?}", verification.findings);
         let workers = NonZeroUsize::new(2).expect("two");
-        let settings = ReplaySettings { loader: &loads, compiled: Compiled::Anew, wasmtime_version: version, workers };
+        let settings = ReplaySettings { loader: &loads, compiled: Compiled::Anew, fuel_terms, workers };
         let replay = replay(store.reader(), &verification, settings, &|link| link.position.seq > 1, &mut |_, _| {});
         let state = replay.findings.iter().map(Finding::state).max().unwrap_or(State::Ok);
         let first = replay.findings.first().map(ToString::to_string).unwrap_or_default();
@@ -399,45 +439,58 @@ mod tests {
 
     #[test]
     fn the_same_rubric_gives_the_same_bytes() {
-        let (state, replay, _) = replayed(Loads::TheRubric, "48.0.8", |_| {});
+        let (state, replay, _) = replayed(Loads::TheRubric, RECORDED, |_| {});
         assert_eq!((state, replay.records, replay.replayed, replay.other_fuel), (State::Ok, 2, 4, 0));
     }
 
     #[test]
     fn one_unit_in_the_last_place_is_noticed() {
-        let (state, replay, first) = replayed(Loads::OneThatScoresOneUlpMore, "48.0.8", |_| {});
+        let (state, replay, first) = replayed(Loads::OneThatScoresOneUlpMore, RECORDED, |_| {});
         assert_eq!((state, replay.findings.len()), (State::Tampered, 4));
         assert!(first.starts_with("record 2 of `fixture`") && first.contains("case `001-first` scores"), "{first}");
     }
 
     #[test]
-    fn fuel_must_be_equal_under_the_same_version_and_is_counted_under_another() {
-        let (state, _, first) = replayed(Loads::OneThatUsesMoreFuel, "48.0.8", |_| {});
+    fn fuel_must_be_equal_under_the_same_terms_and_is_counted_under_others() {
+        let (state, _, first) = replayed(Loads::OneThatUsesMoreFuel, RECORDED, |_| {});
         assert_eq!(state, State::Tampered);
         assert!(first.contains("uses Some(12346) fuel"), "{first}");
-        let (state, replay, _) = replayed(Loads::OneThatUsesMoreFuel, "48.0.9", |_| {});
-        assert_eq!((state, replay.other_fuel), (State::Ok, 4));
+        for terms in [OTHER_WASMTIME, OTHER_PRICES] {
+            let (state, replay, _) = replayed(Loads::OneThatUsesMoreFuel, terms, |_| {});
+            assert_eq!((state, replay.other_fuel), (State::Ok, 4));
+        }
     }
 
     #[test]
-    fn peak_memory_must_be_equal_under_the_same_version_too() {
-        let (state, _, first) = replayed(Loads::OneThatUsesMoreMemory, "48.0.8", |_| {});
+    fn running_out_of_fuel_is_tampering_under_the_same_terms_and_says_nothing_under_others() {
+        let (state, ..) = replayed(Loads::OneThatRunsOutOfFuel, RECORDED, |_| {});
+        assert_eq!(state, State::Tampered);
+        for terms in [OTHER_WASMTIME, OTHER_PRICES] {
+            let (state, _, first) = replayed(Loads::OneThatRunsOutOfFuel, terms, |_| {});
+            assert_eq!(state, State::Unverifiable);
+            assert!(first.contains("case `001-first` runs out of fuel under one wasmtime and price list"), "{first}");
+        }
+    }
+
+    #[test]
+    fn peak_memory_must_be_equal_under_the_same_terms_too() {
+        let (state, _, first) = replayed(Loads::OneThatUsesMoreMemory, RECORDED, |_| {});
         assert_eq!(state, State::Tampered);
         assert!(first.contains("uses Some(131072) bytes of memory"), "{first}");
-        let (state, replay, _) = replayed(Loads::OneThatUsesMoreMemory, "48.0.9", |_| {});
+        let (state, replay, _) = replayed(Loads::OneThatUsesMoreMemory, OTHER_WASMTIME, |_| {});
         assert_eq!((state, replay.other_fuel), (State::Ok, 4));
     }
 
     #[test]
     fn logs_are_part_of_what_is_replayed() {
-        let (state, _, first) = replayed(Loads::OneThatSaysMore, "48.0.8", |_| {});
+        let (state, _, first) = replayed(Loads::OneThatSaysMore, RECORDED, |_| {});
         assert_eq!(state, State::Tampered);
         assert!(first.contains("writes other logs"), "{first}");
     }
 
     #[test]
     fn a_rubric_that_does_not_load_leaves_the_record_unverifiable() {
-        let (state, _, first) = replayed(Loads::Nothing, "48.0.8", |_| {});
+        let (state, _, first) = replayed(Loads::Nothing, RECORDED, |_| {});
         assert_eq!(state, State::Unverifiable);
         assert!(first.ends_with(": the record's rubric does not load: it is no component"), "{first}");
     }

@@ -47,6 +47,8 @@ pub(crate) struct Stat {
 pub(crate) struct Work {
     /// Names looked up or listed.
     pub(crate) names: u64,
+    /// Parts that paths and the targets of links were cut into, empty ones too.
+    pub(crate) path_parts: u64,
     /// Bytes copied or zeroed.
     pub(crate) bytes: u64,
 }
@@ -104,13 +106,19 @@ impl Scratch {
     }
 
     pub(super) fn note_name(&self) {
-        let Work { names, bytes } = self.work.get();
-        self.work.set(Work { names: names + 1, bytes });
+        let work = self.work.get();
+        self.work.set(Work { names: work.names + 1, ..work });
+    }
+
+    pub(super) fn note_path(&self, path: &str) {
+        let work = self.work.get();
+        let parts = path.bytes().filter(|byte| *byte == b'/').count() as u64 + 1;
+        self.work.set(Work { path_parts: work.path_parts + parts, ..work });
     }
 
     pub(super) fn note_bytes(&self, moved: u64) {
-        let Work { names, bytes } = self.work.get();
-        self.work.set(Work { names, bytes: bytes.saturating_add(moved) });
+        let work = self.work.get();
+        self.work.set(Work { bytes: work.bytes.saturating_add(moved), ..work });
     }
 
     pub(super) fn directory(&self, inode: Inode) -> Result<&Directory, Errno> {

@@ -122,6 +122,7 @@ pub(super) fn check_name(name: &str) -> Result<(), Errno> {
 impl<'a> Walk<'a> {
     /// Puts a path, or the target of a link, in front of what is still to go.
     fn enter(&mut self, path: &'a str) -> Result<(), Errno> {
+        self.scratch.note_path(path);
         if path.starts_with('/') {
             return Err(Errno::NotPermitted);
         }

@@ -1,6 +1,7 @@
 //! `eval-host rubric …`: what rubric authors need.
 
 mod attack;
+mod author;
 mod build;
 mod command;
 mod inspect;

@@ -8,10 +8,10 @@
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 
+use super::author::{ForAuthor, tell_backtrace};
 use crate::bench::Bench;
 use crate::cli::bench::{InputRootArgs, open_bench, prepare_component, prepare_rubric};
 use crate::cli::error::{ArgumentError, HostError};
@@ -22,10 +22,10 @@ use crate::output::lines::{Line, TriedCaseLine};
 use eval_evidence::files::MOST_FILE_BYTES;
 use eval_model::advice::Exit;
 use eval_model::case::ReadCase;
-use eval_model::contract::{CapturedStream, Meter, RubricRunner, RunnerError, ScoreRequest, Scored};
+use eval_model::contract::{CapturedStream, Meter};
 use eval_model::json;
 use eval_model::judge::{Judgement, judge};
-use eval_sandbox::{MOST_COMPONENT_BYTES, PreparedRubric, ScratchEntry, ScratchTree};
+use eval_sandbox::{Leavings, MOST_COMPONENT_BYTES, ScratchEntry, ScratchTree};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ScoreArgs {
@@ -56,28 +56,14 @@ pub(in crate::cli) fn score(args: &ScoreArgs) -> Result<Exit, Failure> {
         }
         None => prepare_rubric(&bench, workers)?,
     };
-    let runner = KeepsScratch { rubric: &rubric, scratch: Mutex::default() };
+    let runner = ForAuthor::new(&rubric);
     let judged = judge(&runner, &case, &output_json, Meter::default(), &bench.registration.standards.block_modes)?;
-    let exit = report(&bench, &case, &judged)?;
-    let scratch = runner.scratch.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let (Some(folder), Some(scratch)) = (&args.keep_scratch, scratch) {
-        write_scratch(folder, &scratch)?;
+    let leavings = runner.take_leavings();
+    let exit = report(&bench, &case, &judged, leavings.as_ref())?;
+    if let (Some(folder), Some(leavings)) = (&args.keep_scratch, leavings) {
+        write_scratch(folder, &leavings.scratch())?;
     }
     Ok(exit)
-}
-
-/// The rubric, and what its scratch directory held at the end of its last call.
-struct KeepsScratch<'a> {
-    rubric: &'a PreparedRubric,
-    scratch: Mutex<Option<ScratchTree>>,
-}
-
-impl RubricRunner for KeepsScratch<'_> {
-    fn score(&self, request: &ScoreRequest<'_>) -> Result<Scored, RunnerError> {
-        let (scored, scratch) = self.rubric.score_keeping_scratch(request)?;
-        *self.scratch.lock().unwrap_or_else(PoisonError::into_inner) = Some(scratch);
-        Ok(scored)
-    }
 }
 
 /// The bench around the case's folder, and the case.
@@ -103,11 +89,15 @@ fn read_output(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn report(bench: &Bench, case: &ReadCase, judged: &Judgement) -> Result<Exit, Failure> {
+fn report(bench: &Bench, case: &ReadCase, judged: &Judgement, leavings: Option<&Leavings>) -> Result<Exit, Failure> {
     let limits = bench.registration.limits;
     let mut printer = Printer::stdio();
     for (name, stream) in [("stdout", &judged.stdout), ("stderr", &judged.stderr)] {
         show_stream(&mut printer, name, stream);
+    }
+    if let Some(fault) = &judged.fault {
+        printer.tell(&format!("fault: {fault}"));
+        leavings.into_iter().for_each(|leavings| tell_backtrace(&mut printer, leavings));
     }
     let fuel = judged.fuel_used.map_or("unknown".to_owned(), |fuel| fuel.to_string());
     printer.tell(&format!("fuel: {fuel} of {}", limits.fuel()));

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 
+use super::author::{ForAuthor, tell_backtrace};
 use crate::bench::golden::{GoldenResult, GoldenTest, golden_tests, run_golden};
 use crate::bench::{Bench, InputRoot};
 use crate::cli::bench::{BenchRootArgs, InputRootArgs, open_bench, prepare_rubric};
@@ -13,7 +14,6 @@ use crate::output::counted;
 use crate::output::lines::{GoldenLine, Line};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
-use eval_sandbox::PreparedRubric;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TestArgs {
@@ -39,6 +39,7 @@ pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Failure> {
     let bench = open_bench(args.bench_root.path(), &args.task_class)?;
     let input_root = args.input_root.open()?;
     let rubric = prepare_rubric(&bench, NonZeroUsize::MIN)?;
+    let rubric = ForAuthor::new(&rubric);
     let mut printer = Printer::stdio();
     let mut tally = Tally::default();
     for name in bench.case_names() {
@@ -58,7 +59,7 @@ pub(in crate::cli) fn test(args: &TestArgs) -> Result<Exit, Failure> {
 fn test_case(
     bench: &Bench,
     name: &str,
-    rubric: &PreparedRubric,
+    rubric: &ForAuthor<'_>,
     input_root: &InputRoot,
     printer: &mut Printer,
     tally: &mut Tally,
@@ -74,6 +75,7 @@ fn test_case(
         } else {
             tally.failed += 1;
             tell_difference(printer, name, test, &result);
+            rubric.take_leavings().iter().for_each(|leavings| tell_backtrace(printer, leavings));
         }
         printer.data(&Line::Golden(GoldenLine::new(name, test, &result)));
     }

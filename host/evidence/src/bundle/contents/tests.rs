@@ -6,8 +6,8 @@ use crate::record::RecordedRun;
 use crate::record::fixture::{Grader, Run};
 use crate::store::{Snapshot, StoreReader, StoreWriter};
 use crate::verify::{
-    Checks, Compiled, Finding, FirstUse, LastSeenFile, Note, ReplaySettings, replay, replay_record, verify_evidence,
-    verify_store,
+    Checks, Compiled, Finding, FirstUse, FuelTerms, LastSeenFile, Note, ReplaySettings, replay, replay_record,
+    verify_evidence, verify_store,
 };
 use eval_model::contract::{RubricLoader, RubricRunner};
 use eval_model::limits::Limits;
@@ -494,7 +494,8 @@ fn what_is_left_out_is_counted_and_not_replayed_and_nobody_can_rely_on_it() {
     let bundle = Bundle::open(&path).expect("a bundle");
     let verification = verified(&bundle);
     let workers = NonZeroUsize::new(1).expect("one");
-    let settings = ReplaySettings { loader: &TheRubric, compiled: Compiled::Anew, wasmtime_version: "48.0.8", workers };
+    let fuel_terms = FuelTerms { wasmtime_version: "48.0.8", price_list_version: 1 };
+    let settings = ReplaySettings { loader: &TheRubric, compiled: Compiled::Anew, fuel_terms, workers };
     let all = replay(&bundle, &verification, settings, &|_| true, &mut |_, _| {});
     assert_eq!((all.records, all.replayed, all.left_out), (1, 2, 1));
     assert!(all.findings.is_empty(), "{:?}", all.findings);
