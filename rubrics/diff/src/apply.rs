@@ -2,6 +2,7 @@
 //! order of changes means nothing and a diff applies as a whole or not at all.
 
 use crate::change::{Change, Hunk, Kind, Operation};
+use crate::lines::Lines;
 use crate::parse::{DiffError, Problem, parse};
 use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,16 +124,24 @@ impl Outcome {
 
 /// The content of `path` with `hunks` applied at exactly the lines they name.
 fn rewrite(path: &str, old: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>, DiffError> {
-    let old: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
-    let mut new: Vec<&[u8]> = Vec::with_capacity(old.len());
-    let mut position = 0;
+    let mut lines = Lines::of(old);
+    let mut new = Vec::with_capacity(old.len());
     for hunk in hunks {
-        let before = old.get(position..hunk.skip).ok_or_else(|| misplaced(path, hunk, position))?;
-        new.extend(before);
-        position = apply_hunk(path, hunk, &old, &mut new)?;
+        let passed = lines.passed;
+        let before = lines.up_to(hunk.skip).ok_or_else(|| misplaced(path, hunk, passed))?;
+        append(path, hunks, before, &mut new)?;
+        for line in &hunk.lines {
+            if line.kind != Kind::Add && !lines.take(line.content.as_bytes()) {
+                let problem = Problem::Mismatch { path: path.to_owned(), at: lines.passed + 1 };
+                return Err(DiffError { line: line.line, problem });
+            }
+            if line.kind != Kind::Remove {
+                append(path, hunks, line.content.as_bytes(), &mut new)?;
+            }
+        }
     }
-    new.extend(&old[position..]);
-    joined(path, hunks, &new)
+    append(path, hunks, lines.rest(), &mut new)?;
+    Ok(new)
 }
 
 fn misplaced(path: &str, hunk: &Hunk, position: usize) -> DiffError {
@@ -144,32 +153,14 @@ fn misplaced(path: &str, hunk: &Hunk, position: usize) -> DiffError {
     DiffError { line: hunk.line, problem }
 }
 
-/// Appends the new lines of `hunk` and gives the position in the old file after it.
-fn apply_hunk<'a>(path: &str, hunk: &'a Hunk, old: &[&'a [u8]], new: &mut Vec<&'a [u8]>) -> Result<usize, DiffError> {
-    let mut position = hunk.skip;
-    for line in &hunk.lines {
-        if line.kind != Kind::Add {
-            if old.get(position) != Some(&line.content.as_bytes()) {
-                let problem = Problem::Mismatch { path: path.to_owned(), at: position + 1 };
-                return Err(DiffError { line: line.line, problem });
-            }
-            position += 1;
-        }
-        if line.kind != Kind::Remove {
-            new.push(line.content.as_bytes());
-        }
-    }
-    Ok(position)
-}
-
-/// The new file's bytes. Only its last line may lack a newline: anything else is a marker in the wrong place.
-fn joined(path: &str, hunks: &[Hunk], new: &[&[u8]]) -> Result<Vec<u8>, DiffError> {
-    let inner = new.len().saturating_sub(1);
-    if new[..inner].iter().any(|line| !line.ends_with(b"\n")) {
+/// Appends lines. Only the last line of a file may lack a newline: anything else is a marker in the wrong place.
+fn append(path: &str, hunks: &[Hunk], lines: &[u8], new: &mut Vec<u8>) -> Result<(), DiffError> {
+    if !lines.is_empty() && new.last().is_some_and(|byte| *byte != b'\n') {
         let line = hunks.last().map_or(1, |hunk| hunk.line);
         return Err(DiffError { line, problem: Problem::NewlineMissing(path.to_owned()) });
     }
-    Ok(new.concat())
+    new.extend_from_slice(lines);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@
 mod apply;
 mod change;
 mod doubled;
+mod lines;
 mod parse;
 mod path;
 mod tree;

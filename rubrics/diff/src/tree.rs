@@ -1,10 +1,41 @@
 //! The files that a diff is applied to: paths relative to the tree's root, with `/` between their parts.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Files by path. Directories exist only as parts of paths, as in git.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree(BTreeMap<String, Vec<u8>>);
+pub struct Tree(BTreeMap<String, Content>);
+
+/// A file's content, shared between copies of a tree. Whether it is text is asked once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Content {
+    Text(Rc<str>),
+    Bytes(Rc<[u8]>),
+}
+
+impl Content {
+    fn of(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::Text(text.into()),
+            Err(error) => Self::Bytes(error.into_bytes().into()),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Bytes(_) => None,
+        }
+    }
+}
 
 impl Tree {
     /// An empty tree.
@@ -15,24 +46,24 @@ impl Tree {
 
     /// Puts a file into the tree, in place of what was at `path`.
     pub fn insert(&mut self, path: impl Into<String>, content: impl Into<Vec<u8>>) {
-        self.0.insert(path.into(), content.into());
+        self.0.insert(path.into(), Content::of(content.into()));
     }
 
     /// Takes a file out of the tree.
-    pub fn remove(&mut self, path: &str) -> Option<Vec<u8>> {
-        self.0.remove(path)
+    pub(crate) fn remove(&mut self, path: &str) {
+        self.0.remove(path);
     }
 
     /// The file at `path`.
     #[must_use]
     pub fn get(&self, path: &str) -> Option<&[u8]> {
-        self.0.get(path).map(Vec::as_slice)
+        self.0.get(path).map(Content::bytes)
     }
 
     /// The file at `path`, if there is one and it is UTF-8.
     #[must_use]
     pub fn text(&self, path: &str) -> Option<&str> {
-        std::str::from_utf8(self.get(path)?).ok()
+        self.0.get(path).and_then(Content::text)
     }
 
     /// Whether there is a file at `path`.
@@ -48,12 +79,12 @@ impl Tree {
 
     /// All files with their content, sorted by the bytes of their paths.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.0.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
+        self.0.iter().map(|(path, content)| (path.as_str(), content.bytes()))
     }
 
     /// The files that are UTF-8, with their text, sorted by the bytes of their paths.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.iter().filter_map(|(path, content)| Some((path, std::str::from_utf8(content).ok()?)))
+        self.0.iter().filter_map(|(path, content)| Some((path.as_str(), content.text()?)))
     }
 
     /// A path that is a file and at the same time the directory of another, which no filesystem can hold.
@@ -66,7 +97,7 @@ impl Tree {
 
 impl<P: Into<String>, C: Into<Vec<u8>>> FromIterator<(P, C)> for Tree {
     fn from_iter<I: IntoIterator<Item = (P, C)>>(files: I) -> Self {
-        Self(files.into_iter().map(|(path, content)| (path.into(), content.into())).collect())
+        Self(files.into_iter().map(|(path, content)| (path.into(), Content::of(content.into()))).collect())
     }
 }
 

@@ -35,7 +35,10 @@ impl Rubric for VulnRemediation {
         if let Some(what) = output.refusal() {
             return Err(RubricError::MalformedOutput(what));
         }
-        Ok(judge::judge(&case, &output))
+        let verdict = judge::judge(&case, &output);
+        // An instance judges once and is gone then, with all of its memory: freeing thousands of lock entries first is fuel lost.
+        std::mem::forget(case);
+        Ok(verdict)
     }
 }
 

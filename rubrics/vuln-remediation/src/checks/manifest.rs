@@ -79,10 +79,18 @@ impl Change<'_> {
         if !allowed.iter().any(|request| request.options == is.options && request.package == is.package) {
             return Some(Failure::UnrelatedDependencyChange);
         }
-        let requirement = Requirement::parse(case.task.ecosystem, &is.requirement);
-        if requirement.is_some_and(|requirement| requirement.is_exact()) {
+        let is_exact = |request: &Request| {
+            Requirement::parse(case.task.ecosystem, &request.requirement)
+                .is_some_and(|requirement| requirement.is_exact())
+        };
+        if is_exact(is) {
             // One version is not wide; whether it is the right one is asked of the version itself.
             return None;
+        }
+        let names = |request: &Request| names_pre_release(&request.requirement);
+        if allowed.iter().all(|request| is_exact(request)) || names(is) && !allowed.iter().any(|request| names(request))
+        {
+            return Some(Failure::RequirementWidened);
         }
         let versions = admitted(case, is);
         let fits = |request: &&Request| versions.is_subset(&admitted(case, request));
@@ -93,6 +101,14 @@ impl Change<'_> {
         let still_admits = versions.iter().any(|version| fix.gone.contains(&(is.package.as_str(), version)));
         still_admits.then_some(Failure::UnneededRequest)
     }
+}
+
+/// Whether a requirement names a pre-release, which lets others in.
+fn names_pre_release(requirement: &str) -> bool {
+    let mut hyphens = requirement.match_indices('-').map(|(at, _)| (&requirement[..at], &requirement[at + 1..]));
+    hyphens.any(|(before, after)| {
+        before.ends_with(|c: char| c.is_ascii_digit()) && after.starts_with(|c: char| c.is_ascii_alphanumeric())
+    })
 }
 
 /// The versions in the registry that a request admits.
@@ -163,6 +179,15 @@ mod tests {
         assert_eq!(judged(">=1.1,<2"), Some(Failure::UnneededRequest), "what was in use is still admitted");
         assert_eq!(judged(">=1.2"), Some(Failure::RequirementWidened));
         assert_eq!(judged(">=7"), Some(Failure::RequirementWidened), "what admits nothing is no requirement");
+    }
+
+    #[test]
+    fn a_pin_stays_a_pin_and_no_requirement_lets_pre_releases_in() {
+        let (was, wanted) = (request("==1.1", ""), request("==1.2", ""));
+        assert_eq!(failure(Some(&was), Some(&request(">=1.2", "")), Some(&wanted)), Some(Failure::RequirementWidened));
+        for (text, is_named) in [("1.2.3-rc.1", true), ("^1.0.0-0", true), ("1.2.3 - 2.0", false), (">=1,<2", false)] {
+            assert_eq!(names_pre_release(text), is_named, "{text}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The input's own lock file shows which sources the project trusts and whether it records checksums. An answer may not
 //! bring in another source, nor leave out a checksum that the registry excerpt knows.
 
-use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::Patched;
 use crate::failure::{Failure, Failures};
@@ -41,7 +41,10 @@ fn is_same(known: &Package, package: &Package) -> bool {
 
 /// What the lock files of the input and of the reference show.
 struct Habits<'a> {
-    origins: BTreeSet<&'a str>,
+    /// Packages whose sources are trusted: those of the input, and what the reference brings in.
+    trusted: [&'a [Rc<Package>]; 2],
+    /// A source that is trusted where none is named.
+    unnamed: &'static [&'static str],
     /// Whether every entry of the input says where it comes from, but for the project's own packages.
     names_sources: bool,
     /// Whether entries have checksums at all.
@@ -56,10 +59,7 @@ impl<'a> Habits<'a> {
     fn of(patched: &Patched<'a>) -> Self {
         let (before, reference) = (&patched.case.before, &patched.reference.project);
         let both = || before.packages.iter().chain(&reference.came);
-        let mut origins: BTreeSet<&str> = both().flat_map(|package| &package.origins).map(String::as_str).collect();
-        if origins.is_empty() {
-            origins.extend(defaults(before));
-        }
+        let names_none = both().all(|package| package.origins.is_empty());
         let is_complete = both().filter(|package| !package.checksums.is_empty()).all(|package| {
             let release = patched.case.registry.release(&package.name, &package.version);
             release.is_none_or(|release| release.checksums.iter().all(|known| package.checksums.contains(known)))
@@ -70,7 +70,8 @@ impl<'a> Habits<'a> {
             foreign.peek().is_some() && foreign.all(|package| is_there(package))
         };
         Self {
-            origins,
+            trusted: [&before.packages, &reference.came],
+            unnamed: if names_none { defaults(before) } else { &[] },
             names_sources: always(|package| !package.origins.is_empty()),
             has_checksums: both().any(|package| !package.checksums.is_empty()),
             needs_checksums: always(|package| !package.checksums.is_empty()),
@@ -79,7 +80,8 @@ impl<'a> Habits<'a> {
     }
 
     fn trusts(&self, origin: &str) -> bool {
-        self.origins.contains(origin)
+        let mut packages = self.trusted.into_iter().flatten();
+        self.unnamed.contains(&origin) || packages.any(|package| package.origins.contains(origin))
     }
 
     fn checksum_problem(&self, patched: &Patched<'_>, package: &Package) -> Option<&'static str> {

@@ -1,5 +1,6 @@
 //! Semantic versions, as npm, Cargo and Go order them.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// A semantic version. Build metadata (`+incompatible` in Go) is dropped: it has no part in the order.
@@ -12,7 +13,7 @@ pub(super) struct Semver {
 /// An identifier of a pre-release. Numbers come before words, and are compared as numbers: by length, then by digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Identifier {
-    Number(usize, String),
+    Number(usize, Cow<'static, str>),
     Word(String),
 }
 
@@ -35,7 +36,7 @@ impl Semver {
 
     /// The lowest version with these numbers, below all its pre-releases: the upper bound of a caret range.
     pub(super) fn floor_of(numbers: [u64; 3]) -> Self {
-        Self { numbers, pre: vec![Identifier::Number(1, "0".to_owned())] }
+        Self { numbers, pre: vec![Identifier::Number(1, Cow::Borrowed("0"))] }
     }
 
     pub(super) fn numbers(&self) -> [u64; 3] {
@@ -67,7 +68,8 @@ impl Identifier {
         }
         if text.chars().all(|c| c.is_ascii_digit()) {
             let digits = text.trim_start_matches('0');
-            return Some(Self::Number(digits.len().max(1), if digits.is_empty() { "0" } else { digits }.to_owned()));
+            let number = if digits.is_empty() { Cow::Borrowed("0") } else { Cow::Owned(digits.to_owned()) };
+            return Some(Self::Number(digits.len().max(1), number));
         }
         Some(Self::Word(text.to_owned()))
     }

@@ -94,7 +94,7 @@ impl Entry {
         if [Some(place), target].into_iter().flatten().any(is_too_deep) {
             return Err("it lies too deep".to_owned());
         }
-        let spot = place.rsplit_once("node_modules/");
+        let spot = split_at_modules(place);
         let package = match spot.filter(|_| !is_link) {
             Some((_, name)) => Some(Rc::new(fields.package(name)?)),
             None => None,
@@ -124,6 +124,12 @@ impl Entry {
         let own = || self.workspace.as_ref().and_then(|workspace| workspace.version.as_ref());
         self.package.as_ref().map(|package| &package.version).or_else(own)
     }
+}
+
+/// What is before the last `node_modules/` of a path, and what is behind it.
+fn split_at_modules(place: &str) -> Option<(&str, &str)> {
+    let mut slashes = place.rmatch_indices('/');
+    slashes.find_map(|(at, _)| Some((place[..at].strip_suffix("node_modules")?, &place[at + 1..])))
 }
 
 fn is_too_deep(path: &str) -> bool {

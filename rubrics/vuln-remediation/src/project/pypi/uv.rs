@@ -134,10 +134,15 @@ fn origins(package: &Table, name: &str, version: &str) -> BTreeSet<String> {
         let file_name = url.rsplit('/').next().unwrap_or_default();
         let (own, rest) = file_name.split_at_checked(name.len()).unwrap_or(("", file_name));
         let is_own = Ecosystem::PyPi.canonical_name(own) == Ecosystem::PyPi.canonical_name(name)
-            && rest.strip_prefix('-').is_some_and(|rest| rest.starts_with(version));
+            && rest.strip_prefix('-').and_then(|rest| rest.strip_prefix(version)).is_some_and(is_end_of_file_name);
         origins.insert(if is_own { format!("{host}/…") } else { url.to_owned() });
     }
     origins
+}
+
+/// What comes behind the version in the name of a source archive or a wheel.
+fn is_end_of_file_name(text: &str) -> bool {
+    matches!(text, ".tar.gz" | ".zip" | ".tar.bz2") || (text.starts_with('-') && text.ends_with(".whl"))
 }
 
 /// The project itself is listed with where it lies, not with a registry.

@@ -72,19 +72,22 @@ impl Partial {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim_start_matches(['v', '=']).trim();
         let numbers = text.split(['-', '+']).next().unwrap_or_default();
-        let parts: Vec<&str> = if numbers.is_empty() { Vec::new() } else { numbers.split('.').collect() };
-        if parts.len() > 3 {
+        if numbers.split('.').count() > 3 {
             return None;
         }
         let mut read = [None; 3];
-        for (slot, part) in read.iter_mut().zip(parts) {
+        for (slot, part) in read.iter_mut().zip(numbers.split('.').filter(|_| !numbers.is_empty())) {
             if matches!(part, "x" | "X" | "*") {
                 break;
             }
             *slot = Some(number(part).filter(|_| !part.is_empty())?);
         }
         let [major, minor, patch] = read;
-        let full = if patch.is_some() { Some(Semver::parse(text)?) } else { None };
+        let full = match read {
+            [Some(major), Some(minor), Some(patch)] if numbers == text => Some(Semver::of([major, minor, patch])),
+            [_, _, Some(_)] => Some(Semver::parse(text)?),
+            _ => None,
+        };
         Some(Self { major, minor, patch, full })
     }
 

@@ -3,6 +3,10 @@
 use super::comparator::{ComparatorSet, Operator, Partial, operator};
 
 pub(super) fn parse(text: &str) -> Option<Vec<ComparatorSet>> {
+    // Most ranges are one word.
+    if !text.contains(['|', ' ']) && !text.is_empty() {
+        return parse_word(text).map(|set| vec![set]);
+    }
     text.split("||").map(|alternative| parse_alternative(alternative.trim())).collect()
 }
 
