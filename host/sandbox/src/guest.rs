@@ -33,12 +33,14 @@ pub(super) struct Guest {
     pub(super) entries: u64,
     /// The entry that is given no fuel, so that it ends before its first instruction.
     pub(super) stopped_entry: Option<u64>,
+    /// Whether it is made of components that pass texts from one memory to another.
+    is_composed: bool,
     /// Fuel that host calls have cost and that the store has not been charged yet.
     unpaid_fuel: u64,
 }
 
 impl Guest {
-    pub(super) fn new(rubric: &Digest, request: &ScoreRequest<'_>, limits: &Limits) -> Self {
+    pub(super) fn new(rubric: &Digest, request: &ScoreRequest<'_>, limits: &Limits, is_composed: bool) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(RESOURCES_MAX);
         Self {
@@ -51,6 +53,7 @@ impl Guest {
             memory: MemoryLimiter::new(limits.memory_bytes()),
             entries: 0,
             stopped_entry: None,
+            is_composed,
             unpaid_fuel: 0,
         }
     }
@@ -64,6 +67,11 @@ impl Guest {
     /// The fuel that host calls have cost since this was last asked, and the way back from the host.
     pub(super) fn take_unpaid_fuel(&mut self) -> u64 {
         let Work { names, path_parts, bytes } = self.scratch.take_work();
+        // A granted call costs something. Without one it was wasmtime itself, which may have copied as much as a memory holds.
+        let was_copying = self.is_composed && self.unpaid_fuel == 0;
+        if was_copying {
+            self.unpaid_fuel = self.memory.bytes as u64 / prices::MEMORY_BYTES_PER_FUEL;
+        }
         let work = [(names, prices::PER_NAME), (path_parts, prices::PER_PATH_PART), (bytes, prices::PER_BYTE)];
         let unpaid = std::mem::take(&mut self.unpaid_fuel).saturating_add(prices::PER_CROSSING);
         work.into_iter().fold(unpaid, |unpaid, (count, price)| unpaid.saturating_add(count.saturating_mul(price)))

@@ -241,8 +241,10 @@ impl Rubric {
 
     /// The rubric under these limits.
     pub fn prepare(&self, limits: Limits) -> PreparedRubric {
+        let resources = self.instance.instance_pre().component().resources_required();
         PreparedRubric {
             instance: self.instance.clone(),
+            is_composed: resources.is_none_or(|resources| resources.num_memories > 1),
             digest: self.digest,
             limits,
             permits: self.permits.clone(),

@@ -29,6 +29,8 @@ const HANDLES_MAX: usize = 16_384;
 /// A rubric that is ready to score cases, each in an instance of its own.
 pub struct PreparedRubric {
     pub(super) instance: RubricPre<Guest>,
+    /// Whether it has several memories, as a rubric that is composed of components has.
+    pub(super) is_composed: bool,
     pub(super) digest: Digest,
     pub(super) limits: Limits,
     pub(super) permits: Arc<Permits>,
@@ -124,7 +126,7 @@ impl PreparedRubric {
 
     /// A store with every limit armed, the clock last.
     fn store(&self, request: &ScoreRequest<'_>) -> Store<Guest> {
-        let guest = Guest::new(&self.digest, request, &self.limits);
+        let guest = Guest::new(&self.digest, request, &self.limits, self.is_composed);
         let mut store = Store::new(self.instance.engine(), guest);
         store.limiter(|guest| &mut guest.memory);
         store.set_hostcall_fuel(RESULT_BYTES_MAX);

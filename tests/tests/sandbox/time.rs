@@ -197,6 +197,7 @@ spends_fuel_on_what_is_slow! {
     calls_the_runtime: CALLS_THE_RUNTIME;
     chases_pointers: CHASES_POINTERS;
     makes_and_drops_handles: MAKES_AND_DROPS_HANDLES;
+    passes_texts_between_memories: PASSES_TEXTS_BETWEEN_MEMORIES;
     stores_far_apart: STORES_FAR_APART;
 }
 
