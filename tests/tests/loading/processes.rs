@@ -53,7 +53,9 @@ fn a_rubric_is_compiled_once_and_a_verifier_believes_nothing_that_was_compiled_b
         (&["run", "--task-class=fixture"][..], 0, 1),
         (&["run", "--task-class=fixture"], 0, 0),
         (&["rubric", "test", "--task-class=fixture"], 0, 0),
-        (&["fence"], 0, 0),
+        // The answer of both is no: something survives, and no attack is on record.
+        (&["rubric", "attack", "--task-class=fixture"], 5, 0),
+        (&["fence"], 5, 0),
         // It is read once more, to be shown.
         (&["rubric", "inspect", file], 0, 1),
         // Two records, one rubric, and no cache.

@@ -198,6 +198,7 @@ spends_fuel_on_what_is_slow! {
     chases_pointers: CHASES_POINTERS;
     makes_and_drops_handles: MAKES_AND_DROPS_HANDLES;
     passes_texts_between_memories: PASSES_TEXTS_BETWEEN_MEMORIES;
+    passes_texts_in_another_encoding: PASSES_TEXTS_IN_ANOTHER_ENCODING;
     stores_far_apart: STORES_FAR_APART;
 }
 
