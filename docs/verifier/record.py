@@ -263,7 +263,7 @@ def check_cage(confinement_):
 
 def equal(one, other):
     """Whether two confinements are one: their lists are sets."""
-    if "none" in (one, other):
+    if not (isinstance(one, dict) and isinstance(other, dict)):
         return one == other
     one, other = ({key: set(value) if isinstance(value, list) else value for key, value in each["caged"].items()} for each in (one, other))
     return one == other

@@ -14,6 +14,8 @@ head either, so a tail that was cut off is noticed only with --against.
 """
 
 import argparse
+import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -29,6 +31,10 @@ from strict import (Bad, INCOMPLETE, LONE, OK, STATES, TAMPERED, UNVERIFIABLE, c
 MOST_RECORD_BYTES = MOST_OBJECT_BYTES = 64 << 20
 MOST_MARKER_BYTES, MOST_ROOT_BYTES, MOST_ENTRIES = 64 << 10, 4096, 1_000_000
 IGNORED = (".DS_Store", "Thumbs.db")
+PACK_FIRST_LINE = b"eval-host/pack/v1\n"
+PACK_HEADER = re.compile(rb"([0-9a-f]{64}) (0|[1-9][0-9]{0,7})\n")
+PACK_NAME = re.compile(r"[0-9a-f]{64}\.pack")
+INDEX_NAME = re.compile(r"[0-9a-f]{64}\.index")
 RECORD_NAME = re.compile(r"[0-9]{8}T[0-9]{6}\.[0-9]{3}Z-[0-9a-f]{8}\.json")
 MARKER = fields({"schema_version": count, "store_id": store_id, "task_class": slug, "seq": count, "prev": option(digest),
                  "started_at": time, "cases": count}, {"shard": part, "shards": list_of(digest)})
@@ -67,18 +73,36 @@ class Folder:
                 return []
             raise Bad(UNVERIFIABLE, f"there is no {area}/") from None
 
+    def is_being_written(self, name):
+        """Whether somebody holds a lock on the draft of a pack, or it is gone meanwhile."""
+        path = os.path.join(self.root, "packs", name)
+        try:
+            want(stat.S_ISREG(os.lstat(path).st_mode), "it is neither a pack nor the index of one")
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.EWOULDBLOCK):
+                return True
+            raise Bad(UNVERIFIABLE, f"it cannot be read: {error.strerror}") from None
+
     def read(self, area, name, most):
         path = os.path.join(self.root, area, name)
         try:
             want(stat.S_ISREG(os.lstat(path).st_mode), "it is not a file")
             with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-                data = file.read(most + 1)
+                data = file.read(min(most, os.fstat(file.fileno()).st_size) + 1)
         except FileNotFoundError:
             raise Missing from None
         except OSError as error:
             raise Bad(UNVERIFIABLE, f"it cannot be read: {error.strerror}") from None
         want(len(data) <= most, "it is too large")
         return data
+
+    def part(self, area, name, start, length):
+        with open(os.open(os.path.join(self.root, area, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            file.seek(start)
+            return file.read(length)
 
 
 class Archive:
@@ -105,8 +129,8 @@ class Archive:
             self.entries[order[-1]], position = (position + 512, length), end
         want(size == position + 1024 and not any(self.at(position, 1024)), "something is behind the bundle's end")
         runs = {name for name in order if name.startswith("runs/") and (RECORD_NAME.fullmatch(name[5:]) or is_note(name[5:]))}
-        objects = {name for name in order if re.fullmatch("objects/[0-9a-f]{64}", name)}
-        want(order == ["store.json", "bundle.json"] + sorted(runs) + sorted(objects), "the bundle has other entries, or in another order")
+        packs = [name for name in order if name.startswith("packs/") and PACK_NAME.fullmatch(name[6:])][:1]
+        want(order == ["store.json", "bundle.json"] + sorted(runs) + packs, "the bundle has other entries, or in another order")
 
     @staticmethod
     def header(name, size):
@@ -128,6 +152,24 @@ class Archive:
         want(length <= most, "it is too large")
         return self.at(start, length)
 
+    def part(self, area, name, start, length):
+        return self.at(self.entries[f"{area}/{name}"][0] + start, length)
+
+
+def read_pack(data, add):
+    """Shows every object of a pack, and gives the name that its lines make. What was shown before something is wrong stays."""
+    want(data[: len(PACK_FIRST_LINE)] == PACK_FIRST_LINE, "it does not begin as a pack does")
+    at, lines = len(PACK_FIRST_LINE), [PACK_FIRST_LINE]
+    while at < len(data):
+        header = PACK_HEADER.match(data, at)
+        want(header and int(header[2]) <= MOST_OBJECT_BYTES, f"there is no header of an object at byte {at}")
+        start, end = header.end(), header.end() + int(header[2])
+        want(data[end : end + 1] == b"\n", f"an object does not end where its header at byte {at} says")
+        add(header[1].decode(), start, data[start:end])
+        lines.append(header[0])
+        at = end + 1
+    return blake(b"".join(lines)) + ".pack"
+
 
 # --- A whole body of evidence --------------------------------------------------------------------------------------------------
 
@@ -144,17 +186,19 @@ class Verification:
         self.keys, self.findings, self.notes = keys, [], []
         # Records by their places, places of records that cannot be relied on, and whether there are any that cannot be read.
         self.links, self.damaged, self.unread_records = {}, set(), False
-        # Whether each object is what its name says, and which ones must be there.
-        self.checked, self.required = {}, set()
+        # Where each object is that is what its header says, which ones are there and are not, and which ones must be there.
+        self.objects, self.changed, self.required, self.packed = {}, set(), set(), []
         self.markers, self.newer, self.bundle = {}, set(), None
         try:
             self.source = Archive(path) if os.path.isfile(path) and not os.path.islink(path) else Folder(path)
             self.id = self.identity()
             self.bundle = self.left_out()
-            areas = {area: self.source.names(area) for area in ("runs", "objects", "started")}
+            areas = {area: self.source.names(area) for area in ("runs", "packs", "started")}
         except Bad as bad:
             self.report(bad, "the store")
             return
+        for name in areas["packs"]:
+            self.attempt(f"packs/{name!r}", self.read_resident, name)
         self.read_records(areas["runs"])
         self.walk([(record, hash_) for links in self.links.values() for record, hash_ in links])
         for links in self.links.values():
@@ -164,7 +208,7 @@ class Verification:
         if not self.source.is_archive:
             self.read_markers(areas["started"])
         else:
-            self.check_archive(areas["objects"])
+            self.check_archive()
         self.check_bundle()
         if checkpoint is not None:
             self.compare(checkpoint)
@@ -213,6 +257,29 @@ class Verification:
     def is_earlier(self, record):
         """Whether the objects of a record may have been left out of a bundle."""
         return self.bundle is not None and record["task_class"] == self.bundle["task_class"] and record["seq"] < self.bundle["seq"]
+
+    # Packs and what is in them.
+
+    def read_resident(self, name):
+        if PACK_NAME.fullmatch(name):
+            self.read_pack(name)
+        elif name.startswith(".tmp-") and not LONE.search(name):
+            if not self.source.is_being_written(name):
+                raise Bad(INCOMPLETE, "a crash left it unfinished")
+        else:
+            want(INDEX_NAME.fullmatch(name) or name in IGNORED, "it is neither a pack nor the index of one")
+
+    def read_pack(self, name):
+        def add(digest_, start, content):
+            self.packed.append(digest_)
+            if blake(content) == digest_:
+                self.objects[digest_] = (name, start, len(content))
+            else:
+                self.changed.add(digest_)
+                self.report(Bad(TAMPERED, f"the object {digest_} was changed"), f"packs/{name}")
+
+        found = read_pack(self.source.read("packs", name, 1 << 40), add)
+        want(found == name, f"it was edited or renamed: a pack with these lines is called {found}")
 
     # Records and their chains.
 
@@ -294,21 +361,17 @@ class Verification:
             check_continued(record, found)
 
     def object(self, record, name):
-        """The content of an object, or None where it may be missing. It is read and hashed once, unless it is needed again."""
+        """The content of an object, or None where it may be missing."""
         if name is None:
             return None
         if not self.is_earlier(record):
             self.required.add(name)
-        try:
-            data = self.source.read("objects", name, MOST_OBJECT_BYTES)
-        except Missing:
-            if self.is_earlier(record):
-                return None
-            raise Bad(UNVERIFIABLE, f"the object {name} is missing") from None
-        if name not in self.checked:
-            self.checked[name] = blake(data) == name
-        want(self.checked[name], f"the object {name} was changed")
-        return data
+        if name in self.objects:
+            return self.source.part("packs", *self.objects[name])
+        want(name not in self.changed, f"the object {name} was changed")
+        if self.is_earlier(record):
+            return None
+        raise Bad(UNVERIFIABLE, f"the object {name} is missing")
 
     def check_manifest(self, record, case_id, name):
         data = self.object(record, name)
@@ -439,15 +502,17 @@ class Verification:
             if [hash_ for _, hash_ in place] != [self.bundle["record"]]:
                 self.report(Bad(TAMPERED, "it is not the record that bundle.json names"), f"record {self.bundle['seq']}")
 
-    def check_archive(self, objects):
+    def check_archive(self):
         self.notes.append("how many live runs were not finished is unknown")
         for name, seq in self.links:
             if name != self.bundle["task_class"] or seq > self.bundle["seq"]:
                 self.report(Bad(TAMPERED, "it does not belong in this bundle"), f"record {seq} of {name}")
         # Where something that names objects cannot be read, nobody can tell which are too many.
-        for name in objects if self.state() != UNVERIFIABLE else ():
+        for name in self.packed if self.state() != UNVERIFIABLE else ():
             if name not in self.required:
-                self.report(Bad(TAMPERED, "the record of the bundle does not name it"), f"objects/{name}")
+                self.report(Bad(TAMPERED, f"the record of the bundle does not name the object {name}"), "packs")
+        if self.packed != sorted(set(self.packed)):
+            self.report(Bad(TAMPERED, "the objects of a bundle stand in the order of their digests, each once"), "packs")
 
     def compare(self, checkpoint):
         part = self.bundle is not None

@@ -5,6 +5,7 @@ mod asked;
 pub mod binary;
 pub mod bombs;
 mod command;
+pub mod packs;
 mod waiting;
 mod workbench;
 

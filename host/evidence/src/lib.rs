@@ -13,6 +13,7 @@ pub mod chain;
 pub mod files;
 pub mod gate;
 pub mod memory;
+mod pack;
 pub mod record;
 pub mod store;
 pub mod verified;

@@ -347,6 +347,7 @@ fn open_writer(path: &Path, memory: &StoreMemory, patience: Duration) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pack::testing::put_object;
 
     fn open(path: &Path) -> VerifiedStore {
         let user = rustix::process::geteuid().as_raw();
@@ -381,12 +382,12 @@ mod tests {
         let temp = tempfile::tempdir().expect("a folder");
         let path = temp.path().join("store");
         let digest = Digest::of(b"an object of somebody's");
-        for folder in ["objects", "started", "staging"] {
+        for folder in ["packs", "started"] {
             std::fs::create_dir_all(path.join(folder)).expect("made");
         }
         open_in_ci(&temp.path().join("state"), &path).expect("empty folders are what a crash leaves of the making");
         std::fs::remove_file(path.join("store.json")).expect("removed");
-        std::fs::write(path.join("objects").join(digest.to_string()), b"").expect("written");
+        put_object(&path.join("packs"), digest, b"an object of somebody's");
         let refused = open_in_ci(&temp.path().join("another state"), &path).expect_err("it has a past");
         assert_eq!(refused.hint().as_deref(), Some(FirstUse::ADVICE), "{refused}");
     }

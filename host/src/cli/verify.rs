@@ -175,7 +175,7 @@ fn verify_and_finish(
 ) -> Result<Verification, Failure> {
     let mut walk = || verify_all(&args.places, store, memory, &mut walked(steps));
     let verification = walk()?;
-    let is_draft = |finding: &Finding| matches!(finding.defect, Wrong::Draft);
+    let is_draft = |finding: &Finding| matches!(finding.defect, Wrong::Draft | Wrong::PackDraft);
     if verification.state() != State::Incomplete || !verification.findings.iter().any(is_draft) {
         return Ok(verification);
     }

@@ -30,7 +30,7 @@ fn a_history_rewritten_with_all_its_hashes_is_noticed_against_a_checkpoint() {
     let checkpoint = against(&anchor(&workbench));
     assert_eq!(verified(&workbench, &[&checkpoint]).0, "OK");
     // The owner of the machine forges another past: same store, perfect chain, and what was seen is forgotten.
-    for area in ["runs", "objects"] {
+    for area in ["runs", "packs"] {
         fs::remove_dir_all(workbench.path().join(".codegenie/eval").join(area)).expect("removed");
         fs::create_dir(workbench.path().join(".codegenie/eval").join(area)).expect("made");
     }

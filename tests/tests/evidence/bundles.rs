@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use eval_host_tests::Workbench;
+use eval_host_tests::packs::remove_object;
 use serde_json::Value;
 
 use crate::{BINARY, run, verified, workbench};
@@ -159,7 +160,7 @@ fn a_run_continues_an_unpacked_bundle_and_is_held_to_everything() {
     let record = fs::read(run.record_path(workbench.path())).expect("a record");
     let record: Value = serde_json::from_slice(&record).expect("JSON");
     let output = record["output_digest_set"].as_object().and_then(|outputs| outputs.values().next()?.as_str());
-    fs::remove_file(workbench.path().join("unpacked/objects").join(output.expect("an output"))).expect("removed");
+    remove_object(&workbench.path().join("unpacked"), output.expect("an output"));
     let (state, ended) = verified(&workbench, &[UNPACKED]);
     assert_eq!((state.as_str(), &ended.line("verification")["findings"][0]["seq"]), ("UNVERIFIABLE", &3.into()));
 }
@@ -201,18 +202,21 @@ fn a_bundle_is_private_and_there_when_it_is_whole() {
 }
 
 #[test]
-fn an_object_that_no_record_names_is_tampered_however_large_it_is() {
+fn a_pack_that_promises_more_than_any_object_is_tampered_however_large_it_is() {
     let (workbench, path) = bundle();
-    let mut bytes = fs::read(&path).expect("a bundle");
-    // The last name of all, and then a hole in the file where three gibibytes of content would be.
-    bytes.truncate(bytes.len() - 1024);
-    bytes.extend(header(&format!("objects/{}", "f".repeat(64)), 3 << 30));
+    let bytes = fs::read(&path).expect("a bundle");
+    let pack = bytes.chunks(512).position(|block| block.starts_with(b"packs/")).expect("a pack") * 512;
+    // A pack of one object, and then a hole in the file where three gibibytes of content would be.
+    let start = format!("eval-host/pack/v1\n{} {}\n", "f".repeat(64), 3_u64 << 30);
+    let mut bytes = bytes[..pack].to_vec();
+    bytes.extend(header(&format!("packs/{}.pack", "f".repeat(64)), 3 << 30));
     let length = bytes.len() as u64 + (3 << 30) + 1024;
+    bytes.extend(start.as_bytes());
     fs::write(&path, bytes).expect("written");
     fs::File::options().write(true).open(&path).expect("opened").set_len(length).expect("extended");
     let ended = workbench.eval(["verify", "record.tar"]).run().expect_code(6);
-    assert!(ended.stderr.contains("is TAMPERED"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("has 3221225472 bytes, more than the 67108864"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("TAMPERED: `packs/ffff"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("there is no header of an object at byte 18"), "{}", ended.stderr);
 }
 
 /// The header of a file in a bundle, as the documents of tar have it.

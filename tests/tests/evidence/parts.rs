@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use eval_host_tests::packs::remove_object;
 use eval_host_tests::{FIXTURE, guests};
 use serde_json::Value;
 
@@ -58,7 +59,7 @@ fn since_limits_what_is_reported_and_never_what_counts() {
     // An object that the first record alone names.
     let cases = first["case_digest_set"].as_object().expect("a map");
     let object = cases.values().next().and_then(Value::as_str).expect("a digest");
-    fs::remove_file(workbench.path().join(".codegenie/eval/objects").join(object)).expect("removed");
+    remove_object(&workbench.path().join(".codegenie/eval"), object);
     let (state, all) = verified(&workbench, &[]);
     assert_eq!((state.as_str(), all.line("verification")["findings"][0]["seq"].as_u64()), ("UNVERIFIABLE", Some(1)));
     let (state, ended) = verified(&workbench, &[&since]);

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use eval_host_tests::packs::{Object, objects_of, pack_of};
 use eval_host_tests::{Workbench, project_root};
 use serde_json::Value;
 
@@ -96,18 +97,32 @@ fn edit(entries: &mut Entries, name: &str, from: &str, to: &str) {
     *content = text.replacen(from, to, 1).into_bytes();
 }
 
+/// Packs other objects.
+fn repack(entries: &mut Entries, change: impl FnOnce(&mut Vec<Object>)) {
+    let pack = file(entries, "packs/");
+    let mut objects = objects_of(&pack.1);
+    change(&mut objects);
+    let (name, bytes) = pack_of(&objects);
+    *pack = (format!("packs/{name}"), bytes);
+}
+
 fn add_object(entries: &mut Entries, content: &[u8]) {
-    entries.push((format!("objects/{}", blake3::hash(content).to_hex()), content.to_vec()));
-    let objects = entries.iter().position(|(name, _)| name.starts_with("objects/")).expect("objects");
-    entries[objects..].sort();
+    repack(entries, |objects| {
+        objects.push((blake3::hash(content).to_hex().to_string(), content.to_vec()));
+        objects.sort();
+    });
 }
 
 /// What can be done to the files of a bundle, each with its header made right again.
-const FORGERIES: [Change<Entries>; 16] = [
+const FORGERIES: [Change<Entries>; 20] = [
     ("nothing", |_| {}),
     ("an object that nobody names", |entries| add_object(entries, b"a stowaway")),
-    ("an edited object", |entries| file(entries, "objects/").1.push(b'x')),
-    ("a missing object", |entries| drop(entries.pop())),
+    ("an edited object", |entries| repack(entries, |objects| objects[0].1.push(b'x'))),
+    ("a missing object", |entries| repack(entries, |objects| drop(objects.pop()))),
+    ("objects in another order", |entries| repack(entries, |objects| objects.swap(0, 1))),
+    ("an object twice", |entries| repack(entries, |objects| objects.insert(1, objects[0].clone()))),
+    ("no objects", |entries| drop(entries.pop())),
+    ("another name of the pack", |entries| file(entries, "packs/").0 = format!("packs/{}.pack", "7".repeat(64))),
     ("an edited record", |entries| edit(entries, "runs/", "\"curator\"", "\"curatoR\"")),
     ("a missing record", |entries| entries.retain(|(name, _)| !name.starts_with("runs/"))),
     ("an earlier record", |entries| edit(entries, "bundle.json", "\"seq\":2", "\"seq\":1")),

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use eval_host_tests::packs::object;
+
 use super::desk::{ANSWER, Desk};
 
 #[test]
@@ -73,7 +75,7 @@ esac"#
     let died = &record["report"]["cases"][6];
     assert_eq!(died["cost_is_estimate"], true);
     let log = died["agent_log_digest"].as_str().expect("the end of its stderr");
-    let log = fs::read_to_string(desk.path().join(".codegenie/eval/objects").join(log)).expect("an object");
+    let log = String::from_utf8(object(&desk.path().join(".codegenie/eval"), log)).expect("text");
     assert!(log.ends_with("before the end\n\n"), "{log}");
     let _ = desk.eval(["verify", "--replay"]).run().expect_code(0);
 }

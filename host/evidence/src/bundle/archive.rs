@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::files::{FileError, open_ambient_file};
+use crate::pack::Span;
 
 const BLOCK: usize = 512;
 const MOST_NAME_BYTES: usize = 100;
@@ -71,9 +72,18 @@ fn padding(size: u64) -> u64 {
 /// Appends a file to an archive.
 pub(super) fn write_entry(out: &mut dyn Write, name: &str, content: &[u8]) -> io::Result<()> {
     let size = content.len() as u64;
-    let header = header(name, size).ok_or_else(|| io::Error::other("a name or a file is too long for a bundle"))?;
-    out.write_all(&header)?;
+    begin_entry(out, name, size)?;
     out.write_all(content)?;
+    end_entry(out, size)
+}
+
+/// Begins a file in an archive, whose content the caller writes: so many bytes.
+pub(super) fn begin_entry(out: &mut dyn Write, name: &str, size: u64) -> io::Result<()> {
+    let header = header(name, size).ok_or_else(|| io::Error::other("a name or a file is too long for a bundle"))?;
+    out.write_all(&header)
+}
+
+pub(super) fn end_entry(out: &mut dyn Write, size: u64) -> io::Result<()> {
     let padding = usize::try_from(padding(size)).unwrap_or(0);
     out.write_all(&[0; BLOCK][..padding])
 }
@@ -101,6 +111,11 @@ impl Archive {
         let mut bytes = vec![0; usize::try_from(entry.size).map_err(io::Error::other)?];
         self.file.read_exact_at(&mut bytes, entry.start)?;
         Ok(bytes)
+    }
+
+    /// The content of an entry, to be read where it lies.
+    pub(super) fn span(&self, entry: Entry) -> io::Result<Span> {
+        Ok(Span::new(self.file.try_clone()?, entry.start, entry.size))
     }
 
     /// The next file, or none at the archive's end, behind which nothing may be.

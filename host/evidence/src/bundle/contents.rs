@@ -4,18 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use super::archive::{Archive, ArchiveError, Entry, write_end, write_entry};
+use super::archive::{Archive, ArchiveError, Entry, begin_entry, end_entry, write_end, write_entry};
 
 use crate::anchor::MOST_NOTE_BYTES;
 use crate::chain::{Link, RecordFileName, StoreId, hash_of};
 use crate::files::{FileError, FileProblem, LockError};
+use crate::pack::{END_OF_CONTENT, FIRST_LINE, Header, Library, Lines, PackName, Shelf, Span};
 use crate::record::MOST_RECORD_BYTES;
 use crate::store::{
-    EXCERPT, Evidence, Excerpt, Extent, IDENTITY, IdentityError, MOST_EXCERPT_BYTES, MOST_OBJECT_BYTES,
-    ReadObjectError, encode_identity, parse_identity,
+    EXCERPT, Evidence, Excerpt, Extent, IDENTITY, IdentityError, MOST_EXCERPT_BYTES, PACKS, ReadObjectError,
+    encode_identity, parse_identity,
 };
-use crate::verify::{RestoreCaseError, State, Verification, read_manifest};
+use crate::verify::{Defect, ExcerptDefect, Finding, RestoreCaseError, State, Verification, read_manifest};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 
@@ -73,11 +75,29 @@ pub fn export(
     for (name, link) in records {
         write_record(evidence, name.as_str(), link, out)?;
     }
-    for digest in objects_of(evidence, link)? {
-        let bytes = evidence.object(digest).map_err(ExportError::Object)?;
-        write_entry(out, &format!("objects/{digest}"), &bytes).map_err(ExportError::Write)?;
-    }
+    write_objects(evidence, &objects_of(evidence, link)?, out)?;
     write_end(out).map_err(ExportError::Write)
+}
+
+/// Writes the objects as one pack. Its name and its size stand before it, and both follow from what the objects' headers say.
+fn write_objects(evidence: &dyn Evidence, objects: &[Digest], out: &mut dyn Write) -> Result<(), ExportError> {
+    let (mut lines, mut size) = (Lines::new(), FIRST_LINE.len() as u64);
+    for digest in objects {
+        let length = evidence.object_length(*digest).map_err(ExportError::Object)?;
+        let header = Header { digest: *digest, length };
+        lines.add(header.line().as_bytes());
+        size += header.size();
+    }
+    begin_entry(out, &format!("{PACKS}/{}", lines.name()), size).map_err(ExportError::Write)?;
+    out.write_all(FIRST_LINE).map_err(ExportError::Write)?;
+    for digest in objects {
+        let content = evidence.object(*digest).map_err(ExportError::Object)?;
+        let line = Header { digest: *digest, length: content.len() as u64 }.line();
+        for part in [line.as_bytes(), &content, &[END_OF_CONTENT]] {
+            out.write_all(part).map_err(ExportError::Write)?;
+        }
+    }
+    end_entry(out, size).map_err(ExportError::Write)
 }
 
 /// Writes a record that is still the one that was verified, and the note beside it.
@@ -154,8 +174,37 @@ impl OpenBundleError {
 pub struct Bundle {
     id: StoreId,
     excerpt: Excerpt,
-    archive: Archive,
     index: Index,
+    objects: Library<InBundle>,
+    /// Every object that was found in it, in its order.
+    digests: Mutex<Vec<Digest>>,
+}
+
+/// A bundle's archive as a place where packs lie.
+#[derive(Debug)]
+struct InBundle {
+    archive: Archive,
+    packs: BTreeMap<PackName, Entry>,
+}
+
+impl Shelf for InBundle {
+    fn names(&self) -> Result<Vec<PackName>, FileError> {
+        Ok(self.packs.keys().copied().collect())
+    }
+
+    fn open(&self, name: PackName) -> Result<Span, FileError> {
+        let missing = || FileError { path: self.path(name), problem: FileProblem::Missing };
+        let entry = self.packs.get(&name).ok_or_else(missing)?;
+        self.archive.span(*entry).map_err(|error| FileError::io("opened", &self.path(name), error))
+    }
+
+    fn index(&self, _: PackName) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn path(&self, name: PackName) -> PathBuf {
+        self.archive.path().join(PACKS).join(name.to_string())
+    }
 }
 
 impl Bundle {
@@ -185,12 +234,17 @@ impl Bundle {
                 Some(_) => {}
             }
         }
-        Ok(Self { id, excerpt, archive, index })
+        let packs = std::mem::take(&mut index.packs);
+        Ok(Self { id, excerpt, index, objects: Library::new(InBundle { archive, packs }), digests: Mutex::default() })
+    }
+
+    fn archive(&self) -> &Archive {
+        &self.objects.shelf().archive
     }
 
     fn read(&self, name: &str, entry: Entry, most: u64) -> Result<Vec<u8>, FileError> {
-        let path = self.archive.path().join("runs").join(name);
-        self.archive.read(entry, most).map_err(|error| FileError::io("read", &path, error))
+        let path = self.archive().path().join("runs").join(name);
+        self.archive().read(entry, most).map_err(|error| FileError::io("read", &path, error))
     }
 }
 
@@ -204,23 +258,23 @@ fn next_file(archive: &mut Archive, name: &str) -> Result<Option<Vec<u8>>, Archi
     }
 }
 
-/// Names come sorted, records before objects and each note right behind its record, so none can come twice.
+/// Names come sorted, each note right behind its record and the one pack last, so none can come twice.
 #[derive(Debug, Default)]
 struct Index {
     records: BTreeMap<String, Entry>,
     /// By the name of the note.
     notes: BTreeMap<String, Entry>,
-    objects: BTreeMap<Digest, Entry>,
+    packs: BTreeMap<PackName, Entry>,
 }
 
 impl Index {
     /// The most bytes that a file of this name can have, if it may come here.
     fn add(&mut self, name: &str, entry: Entry) -> Option<u64> {
         match name.strip_prefix("runs/") {
-            Some(_) if !self.objects.is_empty() => None,
+            Some(_) if !self.packs.is_empty() => None,
             Some(record) if RecordFileName::has_shape(record) => self.add_record(record, entry),
             Some(note) => self.add_note(note, entry),
-            None => self.add_object(name, entry),
+            None => self.add_pack(name, entry),
         }
     }
 
@@ -236,11 +290,10 @@ impl Index {
         is_new.then_some(MOST_NOTE_BYTES)
     }
 
-    fn add_object(&mut self, name: &str, entry: Entry) -> Option<u64> {
-        let digest = name.strip_prefix("objects/")?.parse().ok()?;
-        let is_next = self.objects.last_key_value().is_none_or(|(last, _)| *last < digest);
-        self.objects.insert(digest, entry);
-        is_next.then_some(MOST_OBJECT_BYTES)
+    fn add_pack(&mut self, name: &str, entry: Entry) -> Option<u64> {
+        let name = name.strip_prefix(PACKS)?.strip_prefix('/')?.parse().ok()?;
+        let is_first = self.packs.insert(name, entry).is_none() && self.packs.len() == 1;
+        is_first.then_some(u64::MAX)
     }
 }
 
@@ -258,7 +311,8 @@ impl Evidence for Bundle {
     }
 
     fn record(&self, name: &str) -> Result<Vec<u8>, FileError> {
-        let missing = || FileError { path: self.archive.path().join("runs").join(name), problem: FileProblem::Missing };
+        let missing =
+            || FileError { path: self.archive().path().join("runs").join(name), problem: FileProblem::Missing };
         let entry = self.index.records.get(name).ok_or_else(missing)?;
         self.read(name, *entry, MOST_RECORD_BYTES)
     }
@@ -269,24 +323,32 @@ impl Evidence for Bundle {
         entry.map(|entry| self.read(&name, *entry, MOST_NOTE_BYTES)).transpose()
     }
 
+    fn survey(&self) -> Result<Vec<Finding>, LockError> {
+        let mut digests = Vec::new();
+        let mut findings: Vec<_> =
+            self.objects.survey(|digest| digests.push(digest))?.into_iter().map(Finding::from).collect();
+        if !digests.is_sorted_by(|one, next| one < next) {
+            findings.push(Finding::of_file(PACKS.to_owned(), Defect::Excerpt(ExcerptDefect::Unsorted)));
+        }
+        *self.digests.lock().unwrap_or_else(PoisonError::into_inner) = digests;
+        Ok(findings)
+    }
+
     fn strays(&self, named: &BTreeSet<Digest>) -> Vec<Digest> {
-        self.index.objects.keys().filter(|digest| !named.contains(digest)).copied().collect()
+        let digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        digests.iter().filter(|digest| !named.contains(digest)).copied().collect()
     }
 
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
-        let entry = *self.index.objects.get(&digest).ok_or(ReadObjectError::Missing { digest })?;
-        let bytes = self.archive.read(entry, MOST_OBJECT_BYTES).map_err(|source| {
-            let path = self.archive.path().join("objects").join(digest.to_string());
-            ReadObjectError::Io { digest, source: FileError::io("read", &path, source) }
-        })?;
-        match Digest::of(&bytes) {
-            found if found == digest => Ok(bytes),
-            found => Err(ReadObjectError::Changed { digest, found }),
-        }
+        self.objects.read(digest)
     }
 
     fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError> {
-        self.object(digest).map(drop)
+        self.objects.check(digest)
+    }
+
+    fn object_length(&self, digest: Digest) -> Result<u64, ReadObjectError> {
+        self.objects.header(digest).map(|header| header.length)
     }
 }
 

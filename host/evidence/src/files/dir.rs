@@ -235,7 +235,7 @@ impl Dir {
     }
 
     /// Makes a file that did not exist, to be read and written.
-    pub(super) fn create(&self, name: &str, audience: Audience) -> Result<File, FileError> {
+    pub(crate) fn create(&self, name: &str, audience: Audience) -> Result<File, FileError> {
         let mode = match audience {
             Audience::Owner => PRIVATE_FILE.bits(),
             Audience::Umask => 0o666,
@@ -334,7 +334,7 @@ impl Dir {
     }
 
     /// Makes the bytes of a file in this directory durable.
-    pub(super) fn sync_file(&self, file: &File, name: &str) -> Result<(), FileError> {
+    pub(crate) fn sync_file(&self, file: &File, name: &str) -> Result<(), FileError> {
         sync(file.as_fd(), &self.path.join(name))
     }
 

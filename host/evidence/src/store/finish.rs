@@ -5,7 +5,7 @@
 //! same steps as any other record: its bytes are written anew, because a draft whose fsync failed may be in memory only. If
 //! it was cut, if another record took its place, or if nobody remembers it (whoever can write to the store can put a draft
 //! there), it is moved to `unfinished/`. Nothing is deleted but a draft whose very
-//! bytes have become a record.
+//! bytes have become a record, and a pack that never got its name: nothing names what is in it.
 //!
 //! The signature of a draft is committed with it. Where the draft is moved away, its signature goes first, because a signature
 //! without a record says that a record is gone.
@@ -33,6 +33,8 @@ pub enum DraftEnd {
     SetAside(String),
     /// It is a whole record in its place, and is not believed. It is kept under this name, relative to the store.
     Refused { kept: String, why: RefusedDraft },
+    /// It was a pack that nothing named, and is gone.
+    TakenAway,
 }
 
 /// Why a whole record does not become one of the store's.
@@ -55,6 +57,7 @@ enum Fate {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedDraft {
+    /// Its name in the folder that it was in.
     pub draft: String,
     pub end: DraftEnd,
 }
@@ -78,17 +81,19 @@ impl StoreWriter {
         let _lock = self.lock()?;
         // Whoever wrote the newest record may have died before it was durable.
         self.reader().runs().sync()?;
+        let packs = self.reader().packs().shelf().sweep()?;
+        let taken_away = |draft| FinishedDraft { draft, end: DraftEnd::TakenAway };
+        let mut ends: Vec<_> = packs.into_iter().map(taken_away).collect();
         let names = self.reader().names_locked()?;
         if !names.iter().any(|name| name.as_encoded_bytes().starts_with(DRAFT_PREFIX.as_bytes())) {
-            return Ok(Vec::new());
+            return Ok(ends);
         }
         let scan = scan(self.reader(), names, &Snapshot::default(), &mut |_| {});
         if !scan.findings.is_empty() {
-            return Ok(Vec::new());
+            return Ok(ends);
         }
         let intents = self.intents.known().map_err(FinishError::Recall)?;
         let mut heads = scan.snapshot.heads().clone();
-        let mut ends = Vec::new();
         for draft in scan.drafts {
             // One that was finished under another name: a signature with its record, or bytes that were to be written anew.
             if self.reader().runs().stat_of(&draft)?.is_none() {

@@ -1,18 +1,21 @@
-//! How objects come into a store: written as the run goes, durable together, named last.
+//! How objects come into a store: into a pack of the run's own as the run goes, durable together, named last.
 //!
-//! An object is written into a folder of the run's own first and gets its name in `objects/` only when its bytes are durable,
-//! so that a crash cannot leave a torn object under a name that promises its content. Any number of objects costs one
-//! `syncfs` and one directory fsync. The files of a bench with thirty cases (600 of 2 KiB) took 220 to 260 ms with an fsync
-//! each and 28 to 49 ms with one `syncfs`, on a virtual disk that answers an fsync in 0.4 ms; a disk that really has a cache to
-//! flush takes longer.
+//! The pack has a draft's name until all of it is durable, so that a crash cannot leave a torn pack under a name that promises its
+//! content. Any number of objects costs one fsync of the pack and one of its folder. An object that the store has already is not
+//! stored again.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::objects::{self, ReadObjectError};
-use super::reader::StoreReader;
-use crate::files::{Dir, FileError, Kind, Lock, LockError, Share};
+use rustix::fs::FlockOperation;
+
+use super::objects::ReadObjectError;
+use super::packs::{Packs, hold};
+use super::reader::{DRAFT_PREFIX, StoreReader};
+use crate::files::{Audience, Dir, FileError, LockError, Share};
+use crate::pack::{PackDraft, PackName, Span, index, scan};
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::Digest;
 
@@ -22,6 +25,8 @@ pub enum KeepObjectError {
     /// The content is known to be right, so what is there is not.
     #[error("an object that is stored already was changed")]
     Existing(#[source] ReadObjectError),
+    #[error("the objects of the run were stored before this one came")]
+    Late,
     #[error("the operating system gave no random number")]
     Random(#[source] getrandom::Error),
     #[error(transparent)]
@@ -42,107 +47,162 @@ impl Advice for KeepObjectError {
 /// The objects of one run on their way into the store. None of them is evidence until a record is appended with them.
 #[derive(Debug)]
 pub struct IncomingObjects<'a> {
-    staging: &'a Dir,
-    objects: &'a Dir,
-    pub(super) name: String,
-    dir: Dir,
-    /// Says that the run is alive. Whoever can take this lock may sweep the folder.
-    _alive: Lock,
-    kept: Mutex<Kept>,
+    packs: &'a Packs,
+    /// How many packs the store had when the run began.
+    packs_before: usize,
+    kept: Mutex<BTreeSet<Digest>>,
+    /// `None` when it was published.
+    draft: Mutex<Option<Draft>>,
 }
 
-#[derive(Debug, Default)]
-struct Kept {
-    all: BTreeSet<Digest>,
-    new: BTreeSet<Digest>,
+/// A pack under a name that nothing refers to. The lock on its file says that the run is alive.
+#[derive(Debug)]
+struct Draft {
+    name: String,
+    pack: PackDraft,
 }
 
 impl<'a> IncomingObjects<'a> {
-    /// Makes the run's folder, and takes away the folders of runs that died. Under the store's lock, so that nobody sweeps
-    /// a folder between its making and its locking.
-    pub(super) fn begin(store: &'a StoreReader, staging: &'a Dir, patience: Duration) -> Result<Self, KeepObjectError> {
+    /// Begins a pack, and takes away those of runs that died. Under the store's lock, so that nobody sweeps it between its making
+    /// and its locking.
+    pub(super) fn begin(store: &'a StoreReader, patience: Duration) -> Result<Self, KeepObjectError> {
         let _lock = store.root().lock(Share::Nobody, patience)?;
-        sweep(staging)?;
-        let mut number = [0; 8];
-        getrandom::fill(&mut number).map_err(KeepObjectError::Random)?;
-        let name = format!("{:016x}", u64::from_be_bytes(number));
-        let dir = staging.child_or_new(&name)?;
-        let alive = dir.lock(Share::Nobody, Duration::ZERO)?;
-        Ok(Self { staging, objects: store.objects(), name, dir, _alive: alive, kept: Mutex::default() })
+        let packs = store.packs();
+        packs.shelf().sweep()?;
+        let packs_before = packs.refresh()?;
+        let draft = Draft::begin(packs.shelf().dir())?;
+        Ok(Self { packs, packs_before, kept: Mutex::default(), draft: Mutex::new(Some(draft)) })
     }
 
     /// Keeps content under its BLAKE3. It is durable when a record is appended, and not before.
-    pub fn keep(&self, bytes: &[u8]) -> Result<Digest, KeepObjectError> {
-        let digest = Digest::of(bytes);
-        if !self.kept().all.insert(digest) {
-            return Ok(digest);
+    pub fn keep(&self, content: &[u8]) -> Result<Digest, KeepObjectError> {
+        let digest = Digest::of(content);
+        self.keep_as(digest, content).map(|()| digest)
+    }
+
+    /// The same for whoever has hashed the content already. What is kept under a wrong digest is found by every verification.
+    pub fn keep_as(&self, digest: Digest, content: &[u8]) -> Result<(), KeepObjectError> {
+        if !lock(&self.kept).insert(digest) {
+            return Ok(());
         }
-        match objects::check(self.objects, digest) {
-            Ok(()) => Ok(digest),
+        match self.packs.check(digest) {
+            Ok(()) => Ok(()),
             Err(ReadObjectError::Missing { .. }) => {
-                self.dir.write_new(&digest.to_string(), bytes)?;
-                self.kept().new.insert(digest);
-                Ok(digest)
+                let mut draft = lock(&self.draft);
+                let draft = draft.as_mut().ok_or(KeepObjectError::Late)?;
+                let appended = draft.pack.append(digest, content);
+                Ok(appended.map_err(|error| draft.failed(self.packs.shelf().dir(), error))?)
             }
             Err(error) => Err(KeepObjectError::Existing(error)),
         }
     }
 
     pub(super) fn has(&self, digest: Digest) -> bool {
-        self.kept().all.contains(&digest)
+        lock(&self.kept).contains(&digest)
     }
 
-    /// Makes everything durable, content before names. The caller holds the store's lock.
+    /// Makes everything durable, the pack before its name. The caller holds the store's lock.
     pub(super) fn settle(&self) -> Result<(), KeepObjectError> {
-        let new = std::mem::take(&mut self.kept().new);
-        if !new.is_empty() {
-            self.dir.sync_filesystem()?;
-        }
-        for digest in new {
-            self.name_object(digest)?;
+        let dir = self.packs.shelf().dir();
+        let mut unpublished = lock(&self.draft);
+        if let Some(draft) = unpublished.as_mut() {
+            if self.packs.refresh()? > self.packs_before {
+                self.leave_out_what_came_since(draft)?;
+            }
+            if !draft.pack.places().is_empty() {
+                let name = draft.publish(dir)?;
+                self.packs.add(name, draft.pack.places());
+                *unpublished = None;
+            }
         }
         // Also when nothing is new: whoever wrote the others may not have come to this point.
-        Ok(self.objects.sync()?)
+        Ok(dir.sync()?)
     }
 
-    fn name_object(&self, digest: Digest) -> Result<(), KeepObjectError> {
-        let name = digest.to_string();
-        match self.dir.rename_new(&name, self.objects, &name) {
-            // Another run stored the same content in the meantime.
-            Err(error) if error.is_taken() => objects::check(self.objects, digest).map_err(KeepObjectError::Existing),
-            other => Ok(other?),
+    /// Another run may have stored some of the objects meanwhile, and each is stored once. Then the pack is written anew.
+    fn leave_out_what_came_since(&self, draft: &mut Draft) -> Result<(), KeepObjectError> {
+        let dir = self.packs.shelf().dir();
+        let flushed = draft.pack.flush();
+        let failed = |error| draft.failed(dir, error);
+        flushed.map_err(failed)?;
+        let span = draft.span().map_err(failed)?;
+        let mut own = Vec::new();
+        let is_whole = scan(&span, &mut |seen| own.push((seen.header.digest, seen.offset)));
+        is_whole.map_err(|error| failed(io::Error::other(error)))?;
+        let is_stored = |digest| match self.packs.check(digest) {
+            Ok(()) => Ok(true),
+            Err(ReadObjectError::Missing { .. }) => Ok(false),
+            Err(error) => Err(KeepObjectError::Existing(error)),
+        };
+        let mut left = Vec::new();
+        for (digest, offset) in &own {
+            if !is_stored(*digest)? {
+                left.push((*digest, *offset));
+            }
         }
+        if left.len() == own.len() {
+            return Ok(());
+        }
+        let mut again = Draft::begin(dir)?;
+        for (digest, offset) in left {
+            let content = span.content_at(offset, digest).map_err(failed)?.unwrap_or_default();
+            again.pack.append(digest, &content).map_err(failed)?;
+        }
+        dir.unlink(&draft.name)?;
+        *draft = again;
+        Ok(())
+    }
+}
+
+impl Draft {
+    fn begin(dir: &Dir) -> Result<Self, KeepObjectError> {
+        let mut number = [0; 8];
+        getrandom::fill(&mut number).map_err(KeepObjectError::Random)?;
+        let name = format!("{DRAFT_PREFIX}{:016x}", u64::from_be_bytes(number));
+        let file = dir.create(&name, Audience::Owner)?;
+        // Nobody else knows the name, and who lists the folder holds the store's lock.
+        hold(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|errno| FileError::io("locked", &dir.path().join(&name), errno))?;
+        Ok(Self { name, pack: PackDraft::begin(file) })
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        // The sets are whole whenever the lock is free, whatever a thread that held it did afterwards.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn failed(&self, dir: &Dir, error: io::Error) -> FileError {
+        FileError::io("written", &dir.path().join(&self.name), error)
+    }
+
+    fn span(&self) -> io::Result<Span> {
+        Ok(Span::new(self.pack.file().try_clone()?, 0, self.pack.size()))
+    }
+
+    /// Makes the pack durable and gives it its name. The index needs no fsync: without it the pack is read whole.
+    fn publish(&mut self, dir: &Dir) -> Result<PackName, FileError> {
+        self.pack.flush().map_err(|error| self.failed(dir, error))?;
+        dir.sync_file(self.pack.file(), &self.name)?;
+        let name = self.pack.name();
+        dir.rename_new(&self.name, dir, &name.to_string())?;
+        let places = self.pack.places();
+        if places.len() >= index::FEWEST {
+            let index = name.index_name();
+            // One that lies there already is of a pack that is gone.
+            match dir.unlink(&index) {
+                Err(error) if !error.is_missing() => return Err(error),
+                _ => dir.write_new(&index, &index::encode(places))?,
+            }
+        }
+        Ok(name)
     }
 }
 
 impl Drop for IncomingObjects<'_> {
-    /// Whatever is still here is no evidence. What cannot be taken away is swept by the next run.
+    /// Whatever is still called a draft is no evidence. What cannot be taken away is swept by the next run.
     fn drop(&mut self) {
-        let _ = remove(self.staging, &self.name, &self.dir);
-    }
-}
-
-/// Takes away the folders of runs that died. The caller holds the store's lock. What is no folder is no run's: file managers
-/// leave theirs everywhere.
-fn sweep(staging: &Dir) -> Result<(), FileError> {
-    let folders = staging.entries()?.into_iter().filter(|(_, kind)| *kind == Kind::Directory);
-    for name in folders.filter_map(|(name, _)| name.into_string().ok()) {
-        let Some(dir) = staging.child_if_any(&name)? else { continue };
-        if dir.lock(Share::Nobody, Duration::ZERO).is_ok() {
-            remove(staging, &name, &dir)?;
+        if let Some(draft) = lock(&self.draft).as_ref() {
+            let _ = self.packs.shelf().dir().unlink(&draft.name);
         }
     }
-    Ok(())
 }
 
-fn remove(staging: &Dir, name: &str, dir: &Dir) -> Result<(), FileError> {
-    for file in dir.names()? {
-        dir.unlink(file)?;
-    }
-    staging.remove_child(name)
+/// What is behind the lock is whole whenever it is free, whatever a thread that held it did afterwards.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

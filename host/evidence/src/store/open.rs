@@ -20,10 +20,9 @@ const IDENTITY_VERSION: u32 = 1;
 const MOST_IDENTITY_BYTES: u64 = 4096;
 
 pub(super) const RUNS: &str = "runs";
-pub(super) const OBJECTS: &str = "objects";
+pub(crate) const PACKS: &str = "packs";
 pub(super) const STARTED: &str = "started";
 pub(super) const RECOMMENDATIONS: &str = "recommendations";
-pub(super) const STAGING: &str = "staging";
 
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -225,7 +224,7 @@ fn begin(root: &Dir) -> Result<Origin, OpenStoreError> {
         return Err(OpenStoreError::NoIdentity { path: root.path().to_owned() });
     }
     let mut origin = Origin::Made;
-    for area in [OBJECTS, STARTED, STAGING] {
+    for area in [PACKS, STARTED] {
         if !root.child_or_new(area)?.names()?.is_empty() {
             origin = Origin::Found;
         }

@@ -34,8 +34,11 @@ impl StoreReader {
 
     /// The store's folders and what should be its records, by names that are safe to print.
     fn things(&self) -> Result<Vec<(String, Stat)>, FileError> {
-        let folders =
-            [(".", Some(self.root())), (open::RUNS, Some(self.runs())), (open::OBJECTS, Some(self.objects()))];
+        let folders = [
+            (".", Some(self.root())),
+            (open::RUNS, Some(self.runs())),
+            (open::PACKS, Some(self.packs().shelf().dir())),
+        ];
         let folders = folders.into_iter().chain([(open::STARTED, self.markers())]);
         let mut things = Vec::new();
         for (name, folder) in folders {

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::excerpt::{self, Excerpt, Extent};
-use super::objects::{self, ReadObjectError};
+use super::objects::ReadObjectError;
 use super::open::{self, OpenStoreError};
+use super::packs::{Packs, packs};
 use super::started::{self, Started};
 use crate::anchor::MOST_NOTE_BYTES;
 use crate::chain::{Heads, Link, RecordFileName, StoreId, Walk, walk};
@@ -50,13 +51,19 @@ pub trait Evidence: Sync {
     /// The signature beside the record of this name, if it has one.
     fn note(&self, record_name: &str) -> Result<Option<Vec<u8>>, FileError>;
 
+    /// Reads all objects once, and says what is wrong with what holds them. Those that came later are not looked at.
+    fn survey(&self) -> Result<Vec<Finding>, LockError>;
+
     /// The content of an object, checked against its name.
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError>;
 
-    /// The same without keeping the content.
+    /// Whether the object is there and right. After a survey that is known without reading it again.
     fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError>;
 
-    /// The objects in it that are none of `named`, as far as that means something: a store also keeps objects of runs that
+    /// How long an object says that it is.
+    fn object_length(&self, digest: Digest) -> Result<u64, ReadObjectError>;
+
+    /// After a survey, the objects in it that are none of `named`, as far as that means something: a store also keeps objects of runs that
     /// were never recorded.
     fn strays(&self, _named: &BTreeSet<Digest>) -> Vec<Digest> {
         Vec::new()
@@ -78,7 +85,7 @@ pub struct StoreReader {
     root: Dir,
     patience: Duration,
     runs: Dir,
-    objects: Dir,
+    packs: Packs,
     /// A store that was unpacked from a bundle has none.
     started: Option<Dir>,
 }
@@ -142,8 +149,8 @@ impl StoreReader {
         let excerpt = excerpt::read(&root)?;
         let area =
             |name| root.child_if_any(name)?.ok_or_else(|| OpenStoreError::Missing { path: root.path().join(name) });
-        let (runs, objects, started) = (area(open::RUNS)?, area(open::OBJECTS)?, root.child_if_any(open::STARTED)?);
-        Ok(Self { id, excerpt, root, patience, runs, objects, started })
+        let (runs, packs, started) = (area(open::RUNS)?, packs(area(open::PACKS)?), root.child_if_any(open::STARTED)?);
+        Ok(Self { id, excerpt, root, patience, runs, packs, started })
     }
 
     pub(super) fn root(&self) -> &Dir {
@@ -154,8 +161,8 @@ impl StoreReader {
         &self.runs
     }
 
-    pub(super) fn objects(&self) -> &Dir {
-        &self.objects
+    pub(super) fn packs(&self) -> &Packs {
+        &self.packs
     }
 
     pub(super) fn markers(&self) -> Option<&Dir> {
@@ -214,12 +221,25 @@ impl Evidence for StoreReader {
         self.runs.read_if_any(RecordFileName::note_of(record_name), MOST_NOTE_BYTES)
     }
 
+    fn survey(&self) -> Result<Vec<Finding>, LockError> {
+        // Beside a writer a draft may be seen that has its name already.
+        let lock = self.root.lock(Share::Readers, self.patience)?;
+        let mut findings = self.packs.shelf().strangers()?;
+        drop(lock);
+        findings.extend(self.packs.survey(|_| ())?.into_iter().map(Finding::from));
+        Ok(findings)
+    }
+
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
-        objects::read(&self.objects, digest)
+        self.packs.read(digest)
     }
 
     fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError> {
-        objects::check(&self.objects, digest)
+        self.packs.check(digest)
+    }
+
+    fn object_length(&self, digest: Digest) -> Result<u64, ReadObjectError> {
+        self.packs.header(digest).map(|header| header.length)
     }
 }
 

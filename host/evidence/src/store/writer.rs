@@ -32,7 +32,6 @@ use eval_model::utc::UtcMillis;
 /// A store that records can be appended to.
 #[derive(Debug)]
 pub struct StoreWriter {
-    staging: Dir,
     started: Dir,
     reader: StoreReader,
     patience: Duration,
@@ -158,13 +157,12 @@ impl StoreWriter {
         open::check_local(&root)?;
         let origin = open::identify(&root, patience)?;
         // Before the reader, which must see the markers that this writer makes.
-        let staging = root.child_or_new(open::STAGING)?;
         let started = root.child_or_new(open::STARTED)?;
         let reader = StoreReader::from_root(root, patience)?;
-        for area in [reader.runs(), reader.objects(), &staging, &started] {
+        for area in [reader.runs(), reader.packs().shelf().dir(), &started] {
             open::check_private(area, user)?;
         }
-        Ok(Self { staging, started, reader, patience, origin, intents: Intents::NoneBelieved })
+        Ok(Self { started, reader, patience, origin, intents: Intents::NoneBelieved })
     }
 
     /// The same with where it is remembered what is about to be committed. Without this no draft is ever finished.
@@ -191,7 +189,7 @@ impl StoreWriter {
 
     /// Begins to take in the objects of a run.
     pub fn incoming(&self) -> Result<IncomingObjects<'_>, KeepObjectError> {
-        IncomingObjects::begin(&self.reader, &self.staging, self.patience)
+        IncomingObjects::begin(&self.reader, self.patience)
     }
 
     /// Keeps an informational copy of a verdict, which is no evidence and which nothing reads.

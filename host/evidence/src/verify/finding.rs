@@ -13,6 +13,7 @@ use super::replay::ReplayDefect;
 use crate::anchor::{AnchorDefect, RecordNoteError};
 use crate::chain::{Break, Broken, Link, RecordFileName};
 use crate::files::{FileError, FileProblem};
+use crate::pack::PackError;
 use crate::record::ReadRecordError;
 use crate::store::{DraftEnd, FinishedDraft, MarkerBreak, ReadMarkerError, ReadObjectError, RefusedDraft, ShardMisfit};
 use eval_model::ids::{Digest, RecordHash, TaskClassName};
@@ -119,6 +120,18 @@ pub enum Defect {
     ObjectMissing(#[source] ReadObjectError),
     #[error("an object that the record names has changed")]
     ObjectChanged(#[source] ReadObjectError),
+    #[error("only packs and their indexes belong in this folder, and this is the name of neither")]
+    ForeignPack,
+    #[error(
+        "a crash left it unfinished; no record names what is in it, and `eval-host verify` takes it away where it may write"
+    )]
+    PackDraft,
+    #[error("a crash had left it unfinished; no record names what was in it, and it is taken away")]
+    PackTakenAway,
+    #[error("it is not the pack that it should be")]
+    Pack(#[source] PackError),
+    #[error(transparent)]
+    PackedObject(ReadObjectError),
 }
 
 /// How evidence differs from what it says that it is.
@@ -128,8 +141,10 @@ pub enum ExcerptDefect {
     NoSuchRecord { task_class: TaskClassName, seq: u64, record: RecordHash },
     #[error("a bundle holds one record and those before it, and this is none of them")]
     SurplusRecord,
-    #[error("the record of the bundle does not name it, and a bundle holds nothing else")]
-    SurplusObject,
+    #[error("the record of the bundle does not name the object `{digest}`, and a bundle holds nothing else")]
+    SurplusObject { digest: Digest },
+    #[error("the objects of a bundle stand in the order of their digests, each once, and these do not")]
+    Unsorted,
 }
 
 impl Defect {
@@ -138,8 +153,14 @@ impl Defect {
             Self::Unreadable(_) | Self::ObjectMissing(_) | Self::Malformed(ReadRecordError::Newer { .. }) => {
                 State::Unverifiable
             }
-            Self::Draft | Self::DraftCommitted { .. } | Self::DraftSetAside { .. } | Self::DraftRefused { .. } => {
-                State::Incomplete
+            Self::Draft
+            | Self::DraftCommitted { .. }
+            | Self::DraftSetAside { .. }
+            | Self::DraftRefused { .. }
+            | Self::PackDraft
+            | Self::PackTakenAway => State::Incomplete,
+            Self::Pack(PackError::Io(_) | PackError::File(FileError { problem: FileProblem::Io { .. }, .. })) => {
+                State::Unverifiable
             }
             Self::Marker(
                 ReadMarkerError::Newer { .. }
@@ -169,7 +190,10 @@ impl Defect {
             | Self::Malformed(_)
             | Self::Misnamed { .. }
             | Self::Chain(_)
-            | Self::ObjectChanged(_) => State::Tampered,
+            | Self::ObjectChanged(_)
+            | Self::ForeignPack
+            | Self::Pack(_)
+            | Self::PackedObject(_) => State::Tampered,
         }
     }
 }
@@ -188,9 +212,7 @@ impl From<ReadObjectError> for Defect {
     fn from(error: ReadObjectError) -> Self {
         match error {
             ReadObjectError::Missing { .. } | ReadObjectError::Io { .. } => Self::ObjectMissing(error),
-            ReadObjectError::Changed { .. } | ReadObjectError::NotAFile { .. } | ReadObjectError::TooLarge { .. } => {
-                Self::ObjectChanged(error)
-            }
+            ReadObjectError::Changed { .. } => Self::ObjectChanged(error),
         }
     }
 }
@@ -212,8 +234,10 @@ impl From<FinishedDraft> for Finding {
             }
             DraftEnd::SetAside(kept) => Defect::DraftSetAside { kept },
             DraftEnd::Refused { kept, why } => Defect::DraftRefused { kept, why },
+            DraftEnd::TakenAway => Defect::PackTakenAway,
         };
-        Self::of_file(format!("runs/{}", finished.draft), defect)
+        let folder = if matches!(defect, Defect::PackTakenAway) { "packs" } else { "runs" };
+        Self::of_file(format!("{folder}/{}", finished.draft), defect)
     }
 }
 

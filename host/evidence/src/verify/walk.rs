@@ -14,7 +14,7 @@ use crate::anchor::Anchorable as _;
 use crate::chain::{Link, Position};
 use crate::files::{FileError, LockError};
 use crate::record::ReadRecordError;
-use crate::store::{EXCERPT, Evidence, Excerpt, Extent, Seen, Snapshot, StoreReader, scan};
+use crate::store::{EXCERPT, Evidence, Excerpt, Extent, PACKS, Seen, Snapshot, StoreReader, scan};
 use eval_model::advice::Advice;
 use eval_model::ids::{Digest, TaskClassName};
 
@@ -84,7 +84,10 @@ fn walk(
     let (mut taken, mut continuing, mut runs) = (Vec::new(), Vec::new(), BTreeMap::new());
     let mut contents = ContentCheck::new(evidence);
     let mut signatures = Signatures::default();
-    let mut scan = scan(evidence, evidence.names()?, &Snapshot::default(), &mut |seen: &Seen<'_>| {
+    // What these records name was stored before they got their names.
+    let names = evidence.names()?;
+    let surveyed = evidence.survey()?;
+    let mut scan = scan(evidence, names, &Snapshot::default(), &mut |seen: &Seen<'_>| {
         classes.entry(seen.record.task_class.clone()).or_default().records += 1;
         if let Some(marker) = seen.record.started_marker {
             let place = (seen.record.task_class.clone(), seen.record.seq);
@@ -99,6 +102,7 @@ fn walk(
         progress(seen.done, seen.total);
     });
     let Contents { findings, left_out, required } = contents.contents;
+    scan.findings.extend(surveyed);
     scan.findings.extend(findings);
     scan.findings.extend(taken);
     let unfinished = |draft| Finding::of_file(format!("runs/{draft}"), Defect::Draft);
@@ -173,8 +177,10 @@ impl Verification {
         if self.findings.iter().any(|finding| finding.state() == State::Unverifiable) {
             return Vec::new();
         }
-        let stray =
-            |digest| Finding::of_file(format!("objects/{digest}"), Defect::Excerpt(ExcerptDefect::SurplusObject));
+        let stray = |digest| {
+            let surplus = ExcerptDefect::SurplusObject { digest };
+            Finding::of_file(PACKS.to_owned(), Defect::Excerpt(surplus))
+        };
         evidence.strays(required).into_iter().map(stray).collect()
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::anchor::RecordNote;
+use crate::pack::testing::{Packed, objects_of, pack_of, put_object, take_object};
 use crate::record::RecordedRun;
 use crate::record::fixture::{Grader, Run};
 use crate::store::{Snapshot, StoreReader, StoreWriter};
@@ -94,7 +95,7 @@ fn unpacked(temp: &TempDir, bundle: &Path) -> PathBuf {
     let tar = std::process::Command::new("tar").arg("-xf").arg(bundle).arg("-C").arg(&folder).status();
     assert!(tar.expect("tar runs").success());
     // Whatever the umask of whoever runs the tests.
-    for area in [folder.clone(), folder.join("runs"), folder.join("objects")] {
+    for area in [folder.clone(), folder.join("runs"), folder.join("packs")] {
         fs::set_permissions(area, fs::Permissions::from_mode(0o700)).expect("private");
     }
     folder
@@ -112,8 +113,7 @@ fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// The state of a bundle with these files, in the order of a bundle, and what is said about it.
 fn state_of(files: &BTreeMap<String, Vec<u8>>) -> (State, String) {
-    let order =
-        |name: &str| ["store.json", "bundle.json", "runs/", "objects/"].iter().position(|a| name.starts_with(a));
+    let order = |name: &str| ["store.json", "bundle.json", "runs/", "packs/"].iter().position(|a| name.starts_with(a));
     let mut names: Vec<_> = files.keys().collect();
     names.sort_by_key(|name| (order(name), *name));
     let mut bytes = Vec::new();
@@ -181,19 +181,19 @@ fn what_is_appended_to_an_unpacked_bundle_is_held_to_everything() {
     let verification = verified_store(&folder, None);
     assert_ok(&verification);
     assert_eq!(verification.unfinished_of(&class("other")), Some(0));
-    let output = |label: u32| {
-        folder.join("objects").join(Digest::of(format!("{{\"answer\":\"001-first {label}\"}}").as_bytes()).to_string())
-    };
+    let packs = folder.join("packs");
+    let output = |label: u32| Digest::of(format!("{{\"answer\":\"001-first {label}\"}}").as_bytes());
     for label in [7, 8, 2] {
-        let bytes = fs::read(output(label)).expect("it is there");
-        fs::remove_file(output(label)).expect("removed");
+        let bytes = take_object(&packs, output(label)).expect("it is there");
         assert_eq!(verified_store(&folder, None).state(), State::Unverifiable, "{label}");
-        fs::write(output(label), bytes).expect("restored");
+        put_object(&packs, output(label), &bytes);
     }
-    assert!(!output(9).exists(), "it was left out");
-    fs::write(output(9), "something else").expect("written");
+    assert_ok(&verified_store(&folder, None));
+    assert_eq!(take_object(&packs, output(9)), None, "it was left out");
+    put_object(&packs, output(9), b"something else");
     assert_eq!(verified_store(&folder, None).state(), State::Tampered, "what is there must be right");
-    fs::write(output(9), "{\"answer\":\"001-first 9\"}").expect("written");
+    take_object(&packs, output(9)).expect("it is there");
+    put_object(&packs, output(9), b"{\"answer\":\"001-first 9\"}");
     assert_ok(&verified_store(&folder, None));
 }
 
@@ -292,25 +292,71 @@ fn a_bundle_that_does_not_say_what_it_leaves_out_is_refused() {
 fn a_bundle_holds_the_objects_of_its_record_and_nothing_else() {
     let (_temp, path) = bundled();
     let files = files(&path);
-    let object = |bytes: &[u8]| format!("objects/{}", Digest::of(bytes));
-    // One that nobody names, whether its content is right or not, and one that only the record before names.
+    let objects = objects_of(pack(&files));
+    // One that nobody names, and one that only the record before names.
     let earlier = b"{\"answer\":\"001-first 9\"}";
-    for (name, bytes) in
-        [(object(b"stray"), &b"stray"[..]), (object(b"stray"), b"something else"), (object(earlier), earlier)]
-    {
-        let (state, said) = state_with(&files, &name, bytes);
+    for stray in [&b"stray"[..], earlier] {
+        let digest = Digest::of(stray);
+        let mut more = objects.clone();
+        more.push((digest, stray.to_vec()));
+        more.sort();
+        let (state, said) = state_of(&with_objects(&files, &more));
         assert_eq!(state, State::Tampered, "{said}");
-        assert_eq!(
-            said,
-            format!("`{name}`: the record of the bundle does not name it, and a bundle holds nothing else\n")
+        let expected = format!(
+            "`packs`: the record of the bundle does not name the object `{digest}`, and a bundle holds nothing else\n"
         );
+        assert_eq!(said, expected);
     }
-    for missing in files.keys().filter(|name| name.starts_with("objects/")) {
-        let mut changed = files.clone();
-        changed.remove(missing);
-        let (state, said) = state_of(&changed);
+    for missing in 0..objects.len() {
+        let mut fewer = objects.clone();
+        fewer.remove(missing);
+        let (state, said) = state_of(&with_objects(&files, &fewer));
         assert_eq!(state, State::Unverifiable, "{missing}: {said}");
     }
+}
+
+#[test]
+fn the_objects_of_a_bundle_are_one_pack_in_one_order() {
+    let (_temp, path) = bundled();
+    let files = files(&path);
+    let objects = objects_of(pack(&files));
+    let tampered = |files: &BTreeMap<String, Vec<u8>>, expected: &str| {
+        let (state, said) = state_of(files);
+        assert_eq!(state, State::Tampered, "{said}");
+        assert!(said.contains(expected), "{said}");
+    };
+    let mut swapped = objects.clone();
+    swapped.swap(0, 1);
+    tampered(&with_objects(&files, &swapped), "the objects of a bundle stand in the order of their digests, each once");
+    let mut twice = objects.clone();
+    twice.insert(1, objects[0].clone());
+    tampered(&with_objects(&files, &twice), "the objects of a bundle stand in the order of their digests, each once");
+    let mut changed = objects.clone();
+    changed[0].1.push(b'x');
+    tampered(&with_objects(&files, &changed), "was changed: its content hashes to");
+    let (name, bytes) = pack_of(&objects[..3]);
+    let mut two = with_objects(&files, &objects[3..]);
+    two.insert(format!("packs/{name}"), bytes);
+    tampered(&two, "which no bundle does, or in another place");
+    let mut renamed = with_objects(&files, &[]);
+    renamed.insert(format!("packs/{}.pack", Digest::of(b"x")), pack(&files).clone());
+    tampered(&renamed, "it was edited or renamed: a pack with these lines is called");
+}
+
+fn pack(files: &BTreeMap<String, Vec<u8>>) -> &Vec<u8> {
+    let mut packs = files.iter().filter(|(name, _)| name.starts_with("packs/"));
+    packs.next().expect("a pack").1
+}
+
+/// The files with other objects.
+fn with_objects(files: &BTreeMap<String, Vec<u8>>, objects: &[Packed]) -> BTreeMap<String, Vec<u8>> {
+    let mut changed = files.clone();
+    changed.retain(|name, _| !name.starts_with("packs/"));
+    if !objects.is_empty() {
+        let (name, bytes) = pack_of(objects);
+        changed.insert(format!("packs/{name}"), bytes);
+    }
+    changed
 }
 
 fn state_with(files: &BTreeMap<String, Vec<u8>>, name: &str, bytes: &[u8]) -> (State, String) {
@@ -335,21 +381,17 @@ fn a_bundle_holds_the_records_up_to_its_own_and_no_others() {
 }
 
 #[test]
-fn an_object_too_large_for_any_is_refused_by_its_header() {
+fn a_record_too_large_for_any_is_refused_by_its_header() {
     let (_temp, path) = bundled();
-    let sizes = [("objects", MOST_OBJECT_BYTES + 1), ("objects", 3 << 30), ("runs", MOST_RECORD_BYTES + 1)];
-    for (area, size) in sizes {
+    for size in [MOST_RECORD_BYTES + 1, 3 << 30] {
         let temp = tempfile::tempdir().expect("a temporary folder");
         let huge = temp.path().join("huge.tar");
         let mut bytes = Vec::new();
         for name in [IDENTITY, EXCERPT] {
             write_entry(&mut bytes, name, &files(&path)[name]).expect("written");
         }
-        let name = match area {
-            "objects" => format!("objects/{}", Digest::of(b"huge")),
-            _ => "runs/20261116T093000.120Z-ba7816bf.json".to_owned(),
-        };
-        bytes.extend(crate::bundle::archive::header(&name, size).expect("a header"));
+        let name = "runs/20261116T093000.120Z-ba7816bf.json";
+        bytes.extend(crate::bundle::archive::header(name, size).expect("a header"));
         let mut file = File::create(&huge).expect("created");
         file.write_all(&bytes).expect("written");
         // A hole, which costs nothing unless somebody reads it.
@@ -383,12 +425,20 @@ impl Evidence for WithNotes<'_> {
         self.0.record(name)
     }
 
+    fn survey(&self) -> Result<Vec<Finding>, LockError> {
+        self.0.survey()
+    }
+
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
         self.0.object(digest)
     }
 
     fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError> {
         self.0.check_object(digest)
+    }
+
+    fn object_length(&self, digest: Digest) -> Result<u64, ReadObjectError> {
+        self.0.object_length(digest)
     }
 
     fn note(&self, record_name: &str) -> Result<Option<Vec<u8>>, FileError> {

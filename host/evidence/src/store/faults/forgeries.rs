@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::histories::{Scene, add_record, replace_record};
+use crate::pack::testing::{objects_in, packs_in, put_object, repack, take_object};
 use eval_model::ids::{CaseId, Digest};
 use eval_model::outcome::OutcomeClass;
 use eval_model::report::{block_severity_modes, exact_mean, lower_bound_95, run_id};
@@ -174,10 +175,49 @@ fn first_of_a_class(scene: &Scene) -> Option<[PathBuf; 2]> {
     Some([pair[0].0.clone(), pair[1].0.clone()])
 }
 
-fn an_object(scene: &Scene) -> Option<PathBuf> {
+fn packs(scene: &Scene) -> PathBuf {
+    scene.path.join("packs")
+}
+
+/// The output of the first case of the chosen record, if it is there.
+fn an_object(scene: &Scene) -> Option<Digest> {
     let (_, record) = scene.record("cassette")?;
-    let path = scene.path.join("objects").join(record["output_digest_set"]["001-first"].as_str()?);
-    path.is_file().then_some(path)
+    let digest = record["output_digest_set"]["001-first"].as_str()?.parse().ok()?;
+    objects_in(&packs(scene)).iter().any(|(other, _)| *other == digest).then_some(digest)
+}
+
+/// Changes the content of an object and not what it says that it is.
+fn edit_object(scene: &Scene) -> Option<()> {
+    let digest = an_object(scene)?;
+    repack(&packs(scene), |objects| {
+        for (_, content) in objects.iter_mut().filter(|(other, _)| *other == digest) {
+            content.push(b'x');
+        }
+    });
+    Some(())
+}
+
+/// A pack, chosen as records are.
+fn a_pack(scene: &Scene) -> Option<PathBuf> {
+    let mut packs = packs_in(&packs(scene));
+    let index = packs.len().checked_sub(1)?;
+    Some(packs.swap_remove(index - scene.choice % packs.len()))
+}
+
+/// Writes a pack that lies in the place of another, and has the name that its lines give it.
+fn respell_pack(scene: &Scene, change: fn(String) -> String) -> Option<()> {
+    let path = a_pack(scene)?;
+    // The objects of these histories are text.
+    let text = String::from_utf8(fs::read(&path).ok()?).ok()?;
+    let respelled = change(text.clone());
+    fs::write(&path, &respelled).ok()?;
+    (respelled != text).then_some(())
+}
+
+/// The object with this digest.
+fn content_of(scene: &Scene, digest: &Value) -> Option<Vec<u8>> {
+    let digest: Digest = digest.as_str()?.parse().ok()?;
+    objects_in(&packs(scene)).into_iter().find(|(other, _)| *other == digest).map(|(_, content)| content)
 }
 
 /// The marker that the chosen live record names.
@@ -206,13 +246,12 @@ fn write_marker(beside: &Path, value: &Value) -> Option<()> {
 /// Writes another cassette in place of the first case's, and a record that names it. Every figure is made to follow.
 fn replace_cassette(scene: &Scene, change: fn(&mut Value, &mut Value)) -> Option<()> {
     let (path, mut record) = scene.record("cassette")?;
-    let objects = scene.path.join("objects");
-    let object = objects.join(record["cassette_digest_set"]["001-first"].as_str()?);
-    let mut cassette: Value = serde_json::from_slice(&fs::read(object).ok()?).ok()?;
+    let object = content_of(scene, &record["cassette_digest_set"]["001-first"])?;
+    let mut cassette: Value = serde_json::from_slice(&object).ok()?;
     change(&mut cassette, &mut record);
     let text = cassette.to_string();
-    let digest = Digest::of(text.as_bytes()).to_string();
-    fs::write(objects.join(&digest), text).ok()?;
+    let digest = Digest::of(text.as_bytes());
+    put_object(&packs(scene), digest, text.as_bytes());
     record["cassette_digest_set"]["001-first"] = json!(digest);
     follow(&mut record);
     replace_record(&path, &format!("{record}\n"));
@@ -309,19 +348,63 @@ const FILES: &[Forgery] = forgeries![
     Files "a newer identity": |scene| {
         fs::write(scene.path.join("store.json"), "{\"schema_version\":2,\"region\":\"north\"}\n").ok()
     },
-    Files "no objects at all": |scene| fs::remove_dir_all(scene.path.join("objects")).ok(),
-    Files "an edited object": |scene| fs::write(an_object(scene)?, "x").ok(),
-    Files "a missing object": |scene| fs::remove_file(an_object(scene)?).ok(),
-    Files "an object that is a link": |scene| {
-        let path = an_object(scene)?;
-        fs::rename(&path, scene.path.join("elsewhere.object")).ok()?;
-        symlink("../elsewhere.object", &path).ok()
+    Files "no packs at all": |scene| fs::remove_dir_all(packs(scene)).ok(),
+    Files "an edited object": edit_object,
+    Files "a missing object": |scene| take_object(&packs(scene), an_object(scene)?).map(drop),
+    Files "an object of nobody's that is not what it says": |scene| {
+        put_object(&packs(scene), Digest::of(b"one"), b"another");
+        Some(())
     },
-    Files "an object that is a folder": |scene| {
-        let path = an_object(scene)?;
+    Files "a missing pack": |scene| fs::remove_file(a_pack(scene)?).ok(),
+    Files "a pack that is a link": |scene| {
+        let path = a_pack(scene)?;
+        fs::rename(&path, scene.path.join("elsewhere.pack")).ok()?;
+        symlink("../elsewhere.pack", &path).ok()
+    },
+    Files "a pack that is a folder": |scene| {
+        let path = a_pack(scene)?;
         fs::remove_file(&path).ok()?;
         fs::create_dir(&path).ok()
     },
+    Files "a pack that is cut": |scene| a_pack(scene).map(|path| rewrite(&path, |bytes| bytes[..bytes.len() / 2].to_vec())),
+    Files "a pack without its last byte": |scene| {
+        a_pack(scene).map(|path| rewrite(&path, |bytes| bytes[..bytes.len() - 1].to_vec()))
+    },
+    Files "a pack that is empty": |scene| a_pack(scene).map(|path| rewrite(&path, |_| Vec::new())),
+    Files "a pack with something behind it": |scene| {
+        a_pack(scene).map(|path| rewrite(&path, |bytes| [&bytes[..], b"\n"].concat()))
+    },
+    Files "a renamed pack": |scene| {
+        let path = a_pack(scene)?;
+        fs::rename(&path, path.with_file_name(format!("{}.pack", "7".repeat(64)))).ok()
+    },
+    Files "a pack under a name that is none": |scene| {
+        let path = a_pack(scene)?;
+        fs::rename(&path, path.with_extension("pack~")).ok()
+    },
+    Files "a pack with another first line": |scene| respell_pack(scene, |text| text.replacen("v1", "v2", 1)),
+    Files "a pack with a length spelled otherwise": |scene| {
+        respell_pack(scene, |text| {
+            let (first, rest) = text.split_once(' ').unwrap_or_default();
+            format!("{first} 0{rest}")
+        })
+    },
+    Files "a pack with a digest spelled otherwise": |scene| {
+        respell_pack(scene, |text| {
+            let (first, rest) = text.split_once('\n').unwrap_or_default();
+            let (digest, rest) = rest.split_at(64);
+            format!("{first}\n{}{rest}", digest.to_uppercase())
+        })
+    },
+    Files "a pack that promises more than it has": |scene| {
+        respell_pack(scene, |text| {
+            let (first, rest) = text.split_once(' ').unwrap_or_default();
+            let (_, rest) = rest.split_once('\n').unwrap_or_default();
+            format!("{first} 67108864\n{rest}")
+        })
+    },
+    Files "a draft of a pack": |scene| fs::write(packs(scene).join(".tmp-0123456789abcdef"), "eval-host/pack/v1\n").ok(),
+    Files "a stray file among the packs": |scene| fs::write(packs(scene).join("notes.txt"), "x").ok(),
     Files "a marker edited in place": |scene| a_marker(scene).map(|path| rewrite(&path, |bytes| [&bytes[..], b" "].concat())),
     Files "a marker removed": |scene| fs::remove_file(a_marker(scene)?).ok(),
     Files "a marker renamed": |scene| {
@@ -695,11 +778,10 @@ const SPELLINGS: &[Forgery] = forgeries![
     },
     Files "a manifest with an object as a name": |scene| {
         let (path, mut record) = scene.record("cassette")?;
-        let objects = scene.path.join("objects");
-        let text = fs::read_to_string(objects.join(record["case_digest_set"]["001-first"].as_str()?)).ok()?;
+        let text = String::from_utf8(content_of(scene, &record["case_digest_set"]["001-first"])?).ok()?;
         let other = text.replace("\"positive\"", "{\"positive\":null}");
-        let digest = Digest::of(other.as_bytes()).to_string();
-        fs::write(objects.join(&digest), &other).ok()?;
+        let digest = Digest::of(other.as_bytes());
+        put_object(&packs(scene), digest, other.as_bytes());
         record["case_digest_set"]["001-first"] = json!(digest);
         replace_record(&path, &format!("{record}\n"));
         (other != text).then_some(())

@@ -1,7 +1,7 @@
 //! Random histories of stores, written as fast as files can be: nothing is made durable, because nobody pulls the plug. What a
 //! writer does is tested elsewhere; here only what it leaves matters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,16 @@ use serde_json::Value;
 use super::class;
 use super::forgeries::Forgery;
 use crate::chain::{Heads, Position, StoreId, hash_of};
+use crate::pack::testing::{objects_in, write_pack};
 use crate::record::RecordedRun;
 use crate::record::fixture::Run;
 use crate::store::encode_identity;
 use eval_model::ids::Digest;
 
 const CLASSES: [&str; 3] = ["fixture", "a", "z-last"];
+
+/// An index of a pack that is not there, which is as good as none.
+const INDEX: &str = "packs/7777777777777777777777777777777777777777777777777777777777777777.index";
 
 /// splitmix64: the same history for the same seed, on every machine.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +51,7 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) fn new(path: PathBuf, id: StoreId) -> Self {
-        for area in ["runs", "objects", "started"] {
+        for area in ["runs", "packs", "started"] {
             fs::create_dir_all(path.join(area)).expect("made");
         }
         fs::write(path.join("store.json"), encode_identity(id)).expect("written");
@@ -83,7 +87,7 @@ impl Scene {
                 9 => drop(scene.announce(name)),
                 10 => scene.append_continued(name),
                 11 => scene.crash(name, dice.roll(2)),
-                _ => scene.leave_something_harmless(dice.roll(3)),
+                _ => scene.leave_something_harmless(dice.roll(4)),
             }
         }
         for _ in 0..dice.roll(3) {
@@ -98,9 +102,10 @@ impl Scene {
     fn next(&mut self, name: &str) -> (Run, Position) {
         self.label += 1;
         let run = Run::of(name, self.label);
-        for bytes in run.objects() {
-            fs::write(self.path.join("objects").join(Digest::of(bytes).to_string()), bytes).expect("written");
-        }
+        let packs = self.path.join("packs");
+        let stored: BTreeSet<_> = objects_in(&packs).into_iter().map(|(digest, _)| digest).collect();
+        let objects = run.objects().map(|bytes| (Digest::of(bytes), bytes.to_vec()));
+        write_pack(&packs, &objects.filter(|(digest, _)| !stored.contains(digest)).collect::<Vec<_>>());
         (run, self.heads.next(self.id, &class(name)))
     }
 
@@ -167,7 +172,7 @@ impl Scene {
     }
 
     fn leave_something_harmless(&mut self, which: usize) {
-        let name = ["runs/.DS_Store", "started/Thumbs.db", "started/.tmp-marker"][which];
+        let name = ["runs/.DS_Store", "started/Thumbs.db", "started/.tmp-marker", INDEX][which];
         fs::write(self.path.join(name), "x").expect("written");
         self.story.push(format!("left {name}"));
     }

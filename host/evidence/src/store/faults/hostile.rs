@@ -91,7 +91,7 @@ fn keys_that_would_fool_a_terminal_are_printed_harmlessly() {
 #[test]
 fn what_file_managers_leave_everywhere_is_no_finding() {
     let (_temp, path) = store_with(1);
-    for area in ["runs", "started", "staging"] {
+    for area in ["runs", "started", "packs"] {
         for name in [".DS_Store", "Thumbs.db"] {
             fs::write(path.join(area).join(name), "x").expect("a file");
         }
@@ -159,8 +159,8 @@ fn a_store_that_others_own_or_may_read_is_verified_and_noted() {
     fs::set_permissions(&record, fs::Permissions::from_mode(0o644)).expect("opened");
     let file = format!("runs/{}", records_in(&path)[1]);
     assert_eq!(notes(me), [format!("others may read or write `{file}` (mode 0644)")]);
-    fs::set_permissions(path.join("objects"), fs::Permissions::from_mode(0o777)).expect("opened");
-    assert_eq!(notes(me), ["others may read or write `objects` (and 1 more) (mode 0777)"]);
+    fs::set_permissions(path.join("packs"), fs::Permissions::from_mode(0o777)).expect("opened");
+    assert_eq!(notes(me), ["others may read or write `packs` (and 1 more) (mode 0777)"]);
 }
 
 #[test]
@@ -188,11 +188,11 @@ fn a_store_or_a_part_of_it_that_is_a_link_is_not_followed() {
 #[test]
 fn a_read_only_store_is_verified_and_not_written() {
     let (_temp, path) = store_with(2);
-    for entry in ["runs", "objects", "staging", "started", ""] {
+    for entry in ["runs", "packs", "started", ""] {
         fs::set_permissions(path.join(entry), fs::Permissions::from_mode(0o500)).expect("closed");
     }
     assert_eq!(state_of(&path), (State::Ok, Vec::new()));
-    for entry in ["", "runs", "objects", "staging", "started"] {
+    for entry in ["", "runs", "packs", "started"] {
         fs::set_permissions(path.join(entry), fs::Permissions::from_mode(0o700)).expect("opened");
     }
 }

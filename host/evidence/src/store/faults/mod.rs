@@ -13,6 +13,7 @@ mod tamper;
 
 use std::fs;
 use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -21,6 +22,7 @@ use super::writer::tests::KEY;
 use super::{AppendError, Receipt, Snapshot, StoreReader, StoreWriter};
 use crate::anchor::{NoteSigner, TrustedKeys};
 use crate::memory::{Intents, IntentsFile};
+use crate::pack::index;
 use crate::record::RecordedRun;
 use crate::record::fixture::Run;
 use crate::verify::{LastSeenError, LastSeenFile, State, Verification, verify_evidence};
@@ -39,11 +41,16 @@ const CHILD_LABEL: &str = "EVAL_HOST_CHILD_LABEL";
 /// The secret key that a child process signs its record with, if it does.
 const CHILD_SIGNS: &str = "EVAL_HOST_CHILD_SIGNS";
 
-/// Whether a writer signs what it appends.
+/// Whether a child process brings so many objects that their pack has an index.
+const CHILD_FILLS: &str = "EVAL_HOST_CHILD_FILLS";
+
+/// What a writer does besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hand {
     Plain,
     Signing,
+    /// It brings so many objects that their pack has an index.
+    Filling,
 }
 
 impl Hand {
@@ -186,9 +193,11 @@ fn child(program: &[&str], store: &Path, name: &str, label: u32) -> Command {
 /// The same, by a writer that may sign.
 fn child_of(hand: Hand, program: &[&str], store: &Path, name: &str, label: u32) -> Command {
     let mut command = child(program, store, name, label);
-    if hand == Hand::Signing {
-        command.env(CHILD_SIGNS, KEY);
-    }
+    match hand {
+        Hand::Plain => &mut command,
+        Hand::Signing => command.env(CHILD_SIGNS, KEY),
+        Hand::Filling => command.env(CHILD_FILLS, "1"),
+    };
     command
 }
 
@@ -243,6 +252,7 @@ fn make_idle_calls() {
         rustix::fs::statat(rustix::fs::CWD, "/dev/null", rustix::fs::AtFlags::empty()).expect("it is there");
         (&file).read_exact(&mut byte).expect_err("it is empty");
         (&file).write_all(&byte).expect("it takes everything");
+        file.read_at(&mut byte, 0).expect("it is empty");
         (&file).rewind().expect("it does nothing");
         getrandom::fill(&mut byte).expect("a number");
     }
@@ -265,6 +275,9 @@ fn child_append(path: &Path, name: &str, label: u32) -> Result<Receipt, Option<A
     let incoming = store.incoming().map_err(|_| None)?;
     for bytes in run.objects() {
         incoming.keep(bytes).map_err(|_| None)?;
+    }
+    for number in 0..if std::env::var_os(CHILD_FILLS).is_some() { index::FEWEST } else { 0 } {
+        incoming.keep(number.to_string().as_bytes()).map_err(|_| None)?;
     }
     let signer = std::env::var(CHILD_SIGNS).ok().and_then(|key| key.parse().ok());
     let build = |position: &_| run.at(position);

@@ -11,8 +11,9 @@ use super::{
 use crate::anchor::{Checkpoint, NoteSigner, RecordNote};
 use crate::chain::StoreId;
 use crate::files::{FileError, LockError};
+use crate::pack::testing::{packs_in, put_object, repack};
 use crate::store::{Announced, Evidence, ReadObjectError, Snapshot, StoreReader, scan};
-use crate::verify::{Checks, FirstUse, LastSeenFile, ObjectScope, Verification, verify_store};
+use crate::verify::{Checks, Finding, FirstUse, LastSeenFile, ObjectScope, Verification, verify_store};
 use eval_model::ids::Digest;
 
 /// A store with a past: five records of two classes, three live runs that were not finished, all seen and anchored.
@@ -91,9 +92,13 @@ impl Scene {
         copy(other, &self.store);
     }
 
-    fn object(&self) -> PathBuf {
-        let mut objects: Vec<_> = fs::read_dir(self.store.join("objects")).expect("listed").collect();
-        objects.pop().expect("an object").expect("an entry").path()
+    fn packs(&self) -> PathBuf {
+        self.store.join("packs")
+    }
+
+    /// The first of the packs, of which the first run's is one.
+    fn pack(&self) -> PathBuf {
+        packs_in(&self.packs()).swap_remove(0)
     }
 }
 
@@ -206,11 +211,11 @@ fn a_tail_rewritten_with_all_its_hashes_is_noticed_by_the_last_seen_head_and_the
 #[test]
 fn a_whole_history_rewritten_under_the_same_identity_is_noticed_by_the_last_seen_head_and_the_checkpoint_only() {
     check([State::Ok, CAUGHT, CAUGHT], |scene| {
-        for area in ["runs", "objects", "started"] {
+        for area in ["runs", "packs", "started"] {
             fs::remove_dir_all(scene.store.join(area)).expect("removed");
         }
         // Its identity alone is kept, which is what an owner who forges a better past would do.
-        for area in ["runs", "objects", "started"] {
+        for area in ["runs", "packs", "started"] {
             fs::create_dir(scene.store.join(area)).expect("made");
         }
         for (name, label) in [("a", 10), ("a", 12), ("a", 14), ("a", 16), ("b", 18)] {
@@ -229,8 +234,47 @@ fn another_store_in_the_same_place_is_noticed_by_the_last_seen_head_and_the_chec
 
 #[test]
 fn an_edited_object_is_noticed_and_a_missing_one_leaves_the_evidence_unverifiable() {
-    check([CAUGHT; 3], |scene| fs::write(scene.object(), "x").expect("written"));
-    check([State::Unverifiable; 3], |scene| remove(&scene.object()));
+    check([CAUGHT; 3], |scene| repack(&scene.packs(), |objects| objects[0].1.push(b'x')));
+    check([State::Unverifiable; 3], |scene| repack(&scene.packs(), |objects| drop(objects.pop())));
+    check([State::Unverifiable; 3], |scene| remove(&scene.pack()));
+}
+
+/// A pack gets its name when it is durable, so no crash of a writer cuts one that has its name.
+#[test]
+fn a_pack_that_was_cut_or_renamed_is_noticed_and_so_is_any_of_its_bits() {
+    let cut = |kept: fn(usize) -> usize| {
+        check([CAUGHT; 3], |scene| {
+            let bytes = fs::read(scene.pack()).expect("readable");
+            fs::write(scene.pack(), &bytes[..kept(bytes.len())]).expect("written");
+        });
+    };
+    cut(|_| 0);
+    cut(|_| 10);
+    cut(|length| length / 2);
+    cut(|length| length - 1);
+    check([CAUGHT; 3], |scene| {
+        let pack = scene.pack();
+        fs::rename(&pack, pack.with_file_name(format!("{}.pack", Digest::of(b"another")))).expect("renamed");
+    });
+    check([CAUGHT; 3], |scene| {
+        let pack = scene.pack();
+        fs::rename(&pack, pack.with_extension("pack~")).expect("renamed");
+    });
+    let scene = Scene::new();
+    let (pack, bytes) = (scene.pack(), fs::read(scene.pack()).expect("readable"));
+    for bit in (0..bytes.len() * 8).step_by(13) {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&pack, flipped).expect("written");
+        let verification = scene.verified(false);
+        assert_eq!(verification.state(), CAUGHT, "bit {bit}: {:?}", verification.findings);
+    }
+}
+
+#[test]
+fn what_is_stored_and_no_record_names_is_held_to_its_name_too() {
+    check([State::Ok; 3], |scene| put_object(&scene.packs(), Digest::of(b"a stray"), b"a stray"));
+    check([CAUGHT; 3], |scene| put_object(&scene.packs(), Digest::of(b"a stray"), b"another"));
 }
 
 #[test]
@@ -566,11 +610,19 @@ impl Evidence for OneRecord {
         Ok(None)
     }
 
+    fn survey(&self) -> Result<Vec<Finding>, LockError> {
+        Ok(Vec::new())
+    }
+
     fn object(&self, digest: Digest) -> Result<Vec<u8>, ReadObjectError> {
         Err(ReadObjectError::Missing { digest })
     }
 
     fn check_object(&self, digest: Digest) -> Result<(), ReadObjectError> {
+        Err(ReadObjectError::Missing { digest })
+    }
+
+    fn object_length(&self, digest: Digest) -> Result<u64, ReadObjectError> {
         Err(ReadObjectError::Missing { digest })
     }
 }

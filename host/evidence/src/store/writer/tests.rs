@@ -4,13 +4,16 @@ use super::*;
 use crate::anchor::{MarkerHead, RecordSignature, TrustedKeys};
 use crate::chain::Heads;
 use crate::memory::IntentsFile;
+use crate::pack::testing::{objects_in, packs_in, repack};
 use crate::record::fixture::Run;
+use crate::store::DraftEnd;
 use crate::verify::{
     Checks, FirstUse, LastSeenFile, SignatureCounts, State, Verification, verify_evidence, verify_store,
 };
 use eval_model::ids::RecordHash;
+use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -159,7 +162,7 @@ fn a_signed_record_whose_name_is_taken_leaves_no_draft() {
 fn a_store_is_private_and_keeps_its_identity() {
     let (_temp, store) = new_store();
     let root = store.reader().root().path();
-    for dir in [root, store.reader().runs().path(), store.reader().objects().path(), store.staging.path()] {
+    for dir in [root, store.reader().runs().path(), store.reader().packs().shelf().dir().path()] {
         assert_eq!(mode_of(dir), 0o700, "{}", dir.display());
     }
     let again = StoreWriter::open(root, user(), PATIENCE).expect("it opens again");
@@ -364,22 +367,122 @@ fn a_record_for_another_place_is_not_committed() {
 fn objects_are_stored_once_and_a_changed_one_is_noticed_by_writer_and_verifier() {
     let (_temp, store) = new_store();
     append(&store, "a", 1);
-    let objects = store.reader().objects();
-    let inodes = |objects: &Dir| -> Vec<_> {
-        let names = objects.names().expect("listed");
-        names.iter().map(|name| fs::metadata(objects.path().join(name)).expect("it exists").ino()).collect()
-    };
-    let before = inodes(objects);
+    let packs = packs_of(&store);
+    let before = packs_in(&packs);
     append(&store, "a", 1);
-    assert_eq!(inodes(objects), before);
-    let name = objects.names().expect("listed").swap_remove(0);
-    fs::write(objects.path().join(&name), "something else").expect("overwritten");
+    assert_eq!(packs_in(&packs), before, "nothing was new");
+    append(&store, "a", 2);
+    let stored: Vec<_> = objects_in(&packs).into_iter().map(|(digest, _)| digest).collect();
+    assert_eq!(stored.len(), stored.iter().collect::<BTreeSet<_>>().len(), "each is stored once");
+    repack(&packs, |objects| objects[0].1.push(b'x'));
+    assert_eq!(state_of(&store).0, State::Tampered);
     let incoming = store.incoming().expect("it takes objects");
     let kept: Vec<_> = Run::of("a", 1).objects().map(|bytes| incoming.keep(bytes)).collect();
     assert!(kept.iter().any(|kept| matches!(kept, Err(KeepObjectError::Existing(_)))), "{kept:?}");
-    assert_eq!(state_of(&store).0, State::Tampered);
-    fs::remove_file(objects.path().join(&name)).expect("removed");
+    repack(&packs, |objects| drop(objects.remove(0)));
     assert_eq!(state_of(&store).0, State::Unverifiable);
+}
+
+fn packs_of(store: &StoreWriter) -> PathBuf {
+    store.reader().packs().shelf().dir().path().to_owned()
+}
+
+/// Two runs at a time do not know of each other's objects until they commit.
+#[test]
+fn objects_that_two_runs_bring_at_once_are_stored_once() {
+    let (_temp, store) = new_store();
+    let runs = [Run::of("a", 1), Run::of("a", 2), Run::of("a", 1)];
+    let incoming = [0; 3].map(|_| store.incoming().expect("it takes objects"));
+    for (run, incoming) in runs.iter().zip(&incoming) {
+        run.keep_objects(incoming);
+    }
+    for (run, incoming) in runs.iter().zip(&incoming) {
+        store.append(&Snapshot::default(), &class("a"), incoming, |position| run.at(position)).expect("committed");
+    }
+    drop(incoming);
+    let mut stored: Vec<_> = objects_in(&packs_of(&store)).into_iter().map(|(digest, _)| digest).collect();
+    assert_eq!(packs_in(&packs_of(&store)).len(), 2, "the third had nothing that was new");
+    stored.sort();
+    let expected: BTreeSet<_> = runs.iter().flat_map(Run::objects).map(Digest::of).collect();
+    assert_eq!(stored, expected.into_iter().collect::<Vec<_>>());
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    assert_eq!(fs::read_dir(packs_of(&store)).expect("listed").count(), 2, "no draft is left");
+}
+
+#[test]
+fn an_object_that_comes_after_the_others_were_stored_is_refused() {
+    let (_temp, store) = new_store();
+    let (run, incoming) = (Run::of("a", 1), store.incoming().expect("it takes objects"));
+    run.keep_objects(&incoming);
+    store.append(&Snapshot::default(), &class("a"), &incoming, |position| run.at(position)).expect("committed");
+    assert!(matches!(incoming.keep(b"late"), Err(KeepObjectError::Late)));
+}
+
+/// A run with so many objects that its pack has an index.
+fn append_many(store: &StoreWriter) -> Vec<Vec<u8>> {
+    let (run, incoming) = (Run::of("a", 1), store.incoming().expect("it takes objects"));
+    run.keep_objects(&incoming);
+    let others: Vec<_> = (0..2000_u32).map(|number| number.to_string().into_bytes()).collect();
+    for other in &others {
+        incoming.keep(other).expect("kept");
+    }
+    store.append(&Snapshot::default(), &class("a"), &incoming, |position| run.at(position)).expect("committed");
+    others
+}
+
+/// Where there is no survey an index leads to the objects, and whatever it says, what is there is found.
+#[test]
+fn an_index_is_never_believed() {
+    let (_temp, store) = new_store();
+    let objects = append_many(&store);
+    let index = packs_in(&packs_of(&store))[0].with_extension("index");
+    let bytes = fs::read(&index).expect("a large pack has an index");
+    let reversed: Vec<u8> = bytes.chunks(16).rev().flatten().copied().collect();
+    let mut shifted = bytes.clone();
+    shifted.iter_mut().skip(15).step_by(16).for_each(|byte| *byte ^= 1);
+    let emptied = Vec::new();
+    let cut = bytes[..bytes.len() / 2].to_vec();
+    let elsewhere = [&bytes[..8], &u64::MAX.to_be_bytes(), &bytes[16..]].concat();
+    for index_bytes in [bytes.clone(), reversed, shifted, emptied, cut, elsewhere, b"\xff".to_vec()] {
+        fs::write(&index, &index_bytes).expect("written");
+        let reader = StoreReader::open(store.reader().root().path(), PATIENCE).expect("a store");
+        for object in &objects {
+            reader.check_object(Digest::of(object)).expect("it is there");
+            assert_eq!(reader.object(Digest::of(object)).expect("it is there"), *object);
+        }
+        assert!(matches!(reader.object(Digest::of(b"none")), Err(ReadObjectError::Missing { .. })));
+    }
+    fs::remove_file(&index).expect("removed");
+    std::os::unix::fs::symlink("/dev/zero", &index).expect("linked");
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    let reader = StoreReader::open(store.reader().root().path(), PATIENCE).expect("a store");
+    reader.object(Digest::of(&objects[7])).expect("it is there");
+}
+
+/// The bytes that reading one object of a large pack takes, as the kernel counts them for this thread.
+#[test]
+fn an_object_is_read_without_its_pack() {
+    let (_temp, store) = new_store();
+    let objects = append_many(&store);
+    let incoming = store.incoming().expect("it takes objects");
+    let run = Run::of("a", 2);
+    run.keep_objects(&incoming);
+    incoming.keep(&vec![7; 20 << 20]).expect("kept");
+    (3000..5000_u32).for_each(|number| _ = incoming.keep(number.to_string().as_bytes()).expect("kept"));
+    store.append(&Snapshot::default(), &class("a"), &incoming, |position| run.at(position)).expect("committed");
+    let read_bytes = || -> u64 {
+        let text = fs::read_to_string("/proc/thread-self/io").expect("the kernel tells");
+        text.lines()
+            .find_map(|line| line.strip_prefix("rchar: "))
+            .and_then(|count| count.parse().ok())
+            .expect("a count")
+    };
+    let reader = StoreReader::open(store.reader().root().path(), PATIENCE).expect("a store");
+    let before = read_bytes();
+    assert_eq!(reader.object(Digest::of(b"4711")).expect("it is there"), b"4711");
+    assert_eq!(reader.object(Digest::of(&objects[0])).expect("it is there"), objects[0]);
+    let read = read_bytes() - before;
+    assert!(read < 1 << 20, "{read} bytes were read");
 }
 
 #[test]
@@ -387,28 +490,47 @@ fn leftovers_of_a_crash_are_in_nobodys_way() {
     let (_temp, store) = new_store();
     append(&store, "a", 1);
     fs::write(store.reader().runs().path().join(".tmp-cut"), "{\"sch").expect("written");
-    fs::create_dir(store.staging.path().join("dead")).expect("made");
-    fs::write(store.staging.path().join("dead/cut"), "half an obj").expect("written");
+    let (cut, torn) = (packs_of(&store).join(".tmp-dead"), "eval-host/pack/v1\nhalf an obj");
+    fs::write(&cut, torn).expect("written");
+    let (state, findings) = state_of(&store);
+    assert_eq!(state, State::Incomplete, "{findings:?}");
+    assert!(
+        findings.iter().any(|finding| finding.starts_with("`packs/.tmp-dead`: a crash left it unfinished")),
+        "{findings:?}"
+    );
     let alive = store.incoming().expect("it takes objects");
     alive.keep(b"still needed").expect("kept");
     append(&store, "a", 2);
+    assert!(!cut.exists(), "a run takes away what it finds");
+    fs::write(&cut, torn).expect("written");
     assert_eq!(state_of(&store).0, State::Incomplete);
-    assert_eq!(store.finish().expect("finished").len(), 1);
-    assert_eq!(store.staging.names().expect("listed"), [std::ffi::OsString::from(&alive.name)]);
+    let ends: Vec<_> = store.finish().expect("finished").into_iter().map(|draft| draft.end).collect();
+    assert_eq!(ends, [DraftEnd::TakenAway, DraftEnd::SetAside("unfinished/cut.0".to_owned())]);
+    let drafts = || fs::read_dir(packs_of(&store)).expect("listed").count() - packs_in(&packs_of(&store)).len();
+    assert_eq!(drafts(), 1, "that of the run that is alive");
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
     drop(alive);
-    assert_eq!(state_of(&store).0, State::Ok);
-    assert!(store.staging.names().expect("listed").is_empty());
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    assert_eq!(drafts(), 0);
 }
 
 #[test]
-fn what_is_no_folder_in_staging_stops_no_run_and_stays() {
+fn what_is_no_pack_among_the_packs_is_foreign_and_stays() {
     let (_temp, store) = new_store();
-    let staging = store.staging.path();
-    fs::write(staging.join(".DS_Store"), "x").expect("written");
-    std::os::unix::fs::symlink("/", staging.join("link")).expect("linked");
     append(&store, "a", 1);
+    let packs = packs_of(&store);
+    fs::write(packs.join(".DS_Store"), "x").expect("written");
     assert_eq!(state_of(&store), (State::Ok, Vec::new()));
-    assert_eq!(store.staging.names().expect("listed"), [".DS_Store", "link"]);
+    std::os::unix::fs::symlink("/", packs.join(".tmp-link")).expect("linked");
+    fs::create_dir(packs.join(".tmp-folder")).expect("made");
+    fs::write(packs.join("notes.txt"), "x").expect("written");
+    append(&store, "a", 2);
+    let (state, findings) = state_of(&store);
+    assert_eq!((state, findings.len()), (State::Tampered, 3), "{findings:?}");
+    for (finding, name) in findings.iter().zip([".tmp-folder", ".tmp-link", "notes.txt"]) {
+        let expected = "only packs and their indexes belong in this folder, and this is the name of neither";
+        assert_eq!(*finding, format!("`packs/{name}`: {expected}"));
+    }
 }
 
 #[test]

@@ -1,0 +1,144 @@
+//! The folder of a store with its packs, and what is wrong in it.
+//!
+//! A pack gets its name when all of it is durable. What is called `.tmp-…` is being written by whoever holds a lock on it, or is what
+//! a crash left: nothing names what is in it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::PathBuf;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::open::PACKS;
+use super::reader::{DRAFT_PREFIX, is_ignored};
+use crate::files::{Dir, FileError, FileProblem, printable};
+use crate::pack::{Library, PackDefect, PackFinding, PackName, Shelf, Span, index};
+use crate::verify::{Defect, Finding};
+
+/// The packs of a store.
+pub(super) type Packs = Library<Folder>;
+
+#[derive(Debug)]
+pub(super) struct Folder(Dir);
+
+impl Shelf for Folder {
+    fn names(&self) -> Result<Vec<PackName>, FileError> {
+        let names = self.0.names()?;
+        Ok(names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect())
+    }
+
+    fn open(&self, name: PackName) -> Result<Span, FileError> {
+        let (file, size) = self.0.open_file(name.to_string(), u64::MAX)?;
+        Ok(Span::new(file, 0, size))
+    }
+
+    fn index(&self, name: PackName) -> Option<Vec<u8>> {
+        self.0.read(name.index_name(), index::MOST_BYTES).ok()
+    }
+
+    fn path(&self, name: PackName) -> PathBuf {
+        self.0.path().join(name.to_string())
+    }
+}
+
+pub(super) fn packs(dir: Dir) -> Packs {
+    Library::new(Folder(dir))
+}
+
+impl Folder {
+    pub(super) fn dir(&self) -> &Dir {
+        &self.0
+    }
+
+    /// What lies in the folder and should not, and what a crash left there.
+    pub(super) fn strangers(&self) -> Result<Vec<Finding>, FileError> {
+        let finding = |name: OsString| -> Result<Option<Finding>, FileError> {
+            let file = format!("{PACKS}/{}", printable(&name));
+            let defect = match Resident::of(&name) {
+                Resident::AtHome => return Ok(None),
+                Resident::Stranger => Defect::ForeignPack,
+                Resident::Draft => match self.life(&name)? {
+                    Life::Now => return Ok(None),
+                    Life::Over => Defect::PackDraft,
+                    Life::Never => Defect::ForeignPack,
+                },
+            };
+            Ok(Some(Finding::of_file(file, defect)))
+        };
+        self.0.names()?.into_iter().filter_map(|name| finding(name).transpose()).collect()
+    }
+
+    /// Takes away what crashes left, and says what that was. The caller holds the store's lock.
+    pub(super) fn sweep(&self) -> Result<Vec<String>, FileError> {
+        let mut swept = Vec::new();
+        for name in self.0.names()? {
+            if matches!(Resident::of(&name), Resident::Draft) && matches!(self.life(&name)?, Life::Over) {
+                self.0.unlink(&name)?;
+                swept.push(printable(&name));
+            }
+        }
+        Ok(swept)
+    }
+
+    /// Whether somebody writes a draft. One that is gone got its name, or was taken away.
+    fn life(&self, name: &OsString) -> Result<Life, FileError> {
+        let failed = |errno| FileError::io("locked", &self.0.path().join(name), errno);
+        match self.0.open_file(name, u64::MAX) {
+            Ok((file, _)) => match hold(&file, FlockOperation::NonBlockingLockShared).map_err(failed)? {
+                true => Ok(Life::Over),
+                false => Ok(Life::Now),
+            },
+            Err(error) if error.is_missing() => Ok(Life::Now),
+            Err(FileError { problem: FileProblem::NotAFile(_), .. }) => Ok(Life::Never),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether a draft is being written.
+enum Life {
+    Now,
+    Over,
+    /// It is no file.
+    Never,
+}
+
+/// Takes a lock on a draft, unless somebody has it.
+pub(super) fn hold(file: &File, how: FlockOperation) -> Result<bool, Errno> {
+    match retry_on_intr(|| flock(file, how)) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// What a name in the folder says.
+enum Resident {
+    AtHome,
+    Draft,
+    Stranger,
+}
+
+impl Resident {
+    fn of(name: &OsString) -> Self {
+        let Some(text) = name.to_str() else { return Self::Stranger };
+        if text.starts_with(DRAFT_PREFIX) {
+            Self::Draft
+        } else if is_ignored(name) || text.parse::<PackName>().is_ok() || PackName::of_index(text).is_some() {
+            Self::AtHome
+        } else {
+            Self::Stranger
+        }
+    }
+}
+
+impl From<PackFinding> for Finding {
+    fn from(PackFinding { pack, defect }: PackFinding) -> Self {
+        let defect = match defect {
+            PackDefect::Pack(error) => Defect::Pack(error),
+            PackDefect::Object(error) => Defect::PackedObject(error),
+        };
+        Self::of_file(format!("{PACKS}/{pack}"), defect)
+    }
+}
