@@ -61,6 +61,7 @@ pub struct Cassette {
     pub provenance: Option<Provenance>,
     /// One JSON object, verbatim, or why the system under test gave none.
     pub output: Result<String, NoOutput>,
+    output_digest: Option<Digest>,
     pub meter: Meter,
 }
 
@@ -105,11 +106,13 @@ impl CassetteFile {
         Err(format!("cost_usd is {}, and no case costs more than {MOST_DOLLARS}", self.cost_usd))
     }
 
-    fn into_output(self) -> Result<Result<String, NoOutput>, String> {
+    fn into_answer(self) -> Result<(SutName, Result<String, NoOutput>), String> {
         match (self.output, self.error) {
-            (Some(output), None) if output.get().starts_with('{') => Ok(Ok(output.get().to_owned())),
+            (Some(output), None) if output.get().starts_with('{') => {
+                Ok((self.sut, Ok(String::from(Box::<str>::from(output)))))
+            }
             (Some(_), None) => Err("output is not a JSON object".to_owned()),
-            (None, Some(error)) if error.mode().class() == OutcomeClass::SutFault => Ok(Err(error)),
+            (None, Some(error)) if error.mode().class() == OutcomeClass::SutFault => Ok((self.sut, Err(error))),
             (None, Some(error)) => {
                 Err(format!("error is `{}`, which is no answer of a system under test", error.mode().name()))
             }
@@ -122,13 +125,23 @@ impl Cassette {
     /// Reads a cassette without forgiving anything.
     pub fn parse(bytes: &[u8]) -> Result<Self, CassetteError> {
         let text = str::from_utf8(bytes).map_err(|_| CassetteError::Malformed("not UTF-8 text".to_owned()))?;
-        if let Some(json::Version { schema_version: found, .. }) = json::version(text)
-            && found > SCHEMA_VERSION
-        {
-            return Err(CassetteError::Newer { found });
+        match json::parse::<CassetteFile>(text) {
+            Ok(CassetteFile { schema_version: found, .. }) if found > SCHEMA_VERSION => {
+                Err(CassetteError::Newer { found })
+            }
+            Ok(file) => Self::from_file(file, text).map_err(CassetteError::Malformed),
+            Err(error) => Err(Self::not_parsed(text, &error)),
         }
-        let file: CassetteFile = json::parse(text).map_err(|error| CassetteError::Malformed(error.to_string()))?;
-        Self::from_file(file, text).map_err(CassetteError::Malformed)
+    }
+
+    /// A newer format need not be one that this parser could read.
+    fn not_parsed(text: &str, error: &serde_json::Error) -> CassetteError {
+        match json::version(text) {
+            Some(json::Version { schema_version: found, .. }) if found > SCHEMA_VERSION => {
+                CassetteError::Newer { found }
+            }
+            _ => CassetteError::Malformed(error.to_string()),
+        }
     }
 
     fn from_file(file: CassetteFile, text: &str) -> Result<Self, String> {
@@ -136,9 +149,9 @@ impl Cassette {
             return Err(format!("schema_version is {}, and there is no such version", file.schema_version));
         }
         file.check_numbers()?;
-        let (sut, kind, input_digest, provenance) = (file.sut.clone(), file.kind, file.input_digest, file.provenance);
+        let (kind, input_digest, provenance) = (file.kind, file.input_digest, file.provenance);
         let meter = Meter { cost_usd: file.cost_usd, duration_seconds: file.duration_seconds };
-        let output = file.into_output()?;
+        let (sut, output) = file.into_answer()?;
         let output_digest = output.as_ref().ok().map(|json| Digest::of(json.as_bytes()));
         if provenance.is_some() && kind == CassetteKind::SolvedExample {
             return Err("a solved example has no provenance: no live run gave it".to_owned());
@@ -147,7 +160,7 @@ impl Cassette {
             return Err("provenance.output_digest is that of another output".to_owned());
         }
         let (text, digest) = (text.to_owned(), Digest::of(text.as_bytes()));
-        Ok(Self { text, digest, sut, kind, input_digest, provenance, output, meter })
+        Ok(Self { text, digest, sut, kind, input_digest, provenance, output, output_digest, meter })
     }
 
     /// The exact text, whose BLAKE3 is the cassette's digest.
@@ -155,8 +168,9 @@ impl Cassette {
         &self.text
     }
 
+    /// The digest of the output, as it was hashed when the cassette was read.
     pub fn output_digest(&self) -> Option<Digest> {
-        self.output.as_ref().ok().map(|json| Digest::of(json.as_bytes()))
+        self.output_digest
     }
 }
 

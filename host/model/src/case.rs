@@ -20,6 +20,8 @@ pub struct ReadCase {
     pub case: BenchCase,
     /// `input/…` and `expected/…`.
     pub files: Arc<CaseFiles>,
+    /// In the order of the files.
+    file_digests: Vec<Digest>,
     pub input_digest: Digest,
     pub case_digest: Digest,
     /// The exact bytes whose BLAKE3 is `case_digest`: which file has which digest, and the fields that a rubric sees. Kept
@@ -43,7 +45,8 @@ pub struct CaseManifest<P = String> {
 impl ReadCase {
     /// Hashes the files, once.
     pub fn new(case: BenchCase, files: Arc<CaseFiles>) -> Self {
-        let digests: Vec<_> = files.iter().map(|(path, bytes)| (path.as_ref(), Digest::of(bytes))).collect();
+        let file_digests: Vec<_> = files.values().map(|bytes| Digest::of(bytes)).collect();
+        let digests: Vec<_> = files.keys().map(AsRef::as_ref).zip(file_digests.iter().copied()).collect();
         let input_digest = input_digest(&digests);
         let manifest = CaseManifest {
             case_id: case.case_id.clone(),
@@ -55,7 +58,12 @@ impl ReadCase {
             files: digests,
         };
         let manifest = serde_json::to_vec(&manifest).expect("names and digests serialise");
-        Self { input_digest, case_digest: Digest::of(&manifest), manifest, case, files }
+        Self { input_digest, case_digest: Digest::of(&manifest), manifest, case, files, file_digests }
+    }
+
+    /// The content of every file, with its digest: whoever keeps it need not hash it again.
+    pub fn contents(&self) -> impl Iterator<Item = (Digest, &Arc<[u8]>)> {
+        self.file_digests.iter().copied().zip(self.files.values())
     }
 }
 
@@ -155,6 +163,14 @@ mod tests {
         let preimage = [&7_u64.to_le_bytes()[..], b"input/a", Digest::of(b"1").as_bytes()].concat();
         assert_eq!(read.input_digest, Digest::of(&preimage));
     }
+
+    #[test]
+    fn every_file_comes_with_its_own_digest() {
+        let read = case(&[("input/b", "2"), ("expected/e", "x"), ("input/a", "1")]);
+        let contents: Vec<_> = read.contents().map(|(digest, bytes)| (digest, bytes.to_vec())).collect();
+        assert_eq!(contents, [b"x", b"1", b"2"].map(|bytes| (Digest::of(bytes), bytes.to_vec())));
+    }
+
     #[test]
     fn a_manifest_is_read_back_in_its_one_spelling_alone() {
         let read = case(&[("expected/e", "x"), ("input/a", "1")]);

@@ -6,6 +6,7 @@
 
 mod strict;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -112,14 +113,42 @@ impl<'de> Visitor<'de> for Unambiguous {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        let mut keys = BTreeSet::new();
-        while let Some(key) = entries.next_key::<String>()? {
+        let mut keys = Keys::default();
+        while let Some(Key(key)) = entries.next_key()? {
             entries.next_value_seed(Self { object: false })?;
-            if let Some(key) = keys.replace(key) {
+            if !keys.is_new(&key) {
                 return Err(A::Error::custom(format_args!("the key `{}` occurs twice", key.escape_default())));
             }
+            keys.insert(key);
         }
         Ok(())
+    }
+}
+
+/// A key, borrowed from the text unless it is written with escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The keys of one object. Nearly every object has few, and those are compared one by one.
+#[derive(Default)]
+struct Keys<'a> {
+    few: Vec<Cow<'a, str>>,
+    many: BTreeSet<Cow<'a, str>>,
+}
+
+impl<'a> Keys<'a> {
+    const FEW: usize = 16;
+
+    fn is_new(&self, key: &str) -> bool {
+        !self.few.iter().any(|known| known == key) && !self.many.contains(key)
+    }
+
+    fn insert(&mut self, key: Cow<'a, str>) {
+        if self.few.len() < Self::FEW {
+            self.few.push(key);
+        } else {
+            self.many.insert(key);
+        }
     }
 }
 
@@ -148,7 +177,15 @@ mod tests {
 
     #[test]
     fn a_duplicate_key_is_found_at_any_depth() {
-        for text in [r#"{"a":1,"a":2}"#, r#"{"x":[{"a":1,"b":2,"a":3}]}"#, r#"{"a":1,"\u0061":2}"#] {
+        let many: String = (0..100).map(|number| format!(r#""{number}":{number},"#)).collect();
+        for text in [
+            r#"{"a":1,"a":2}"#,
+            r#"{"x":[{"a":1,"b":2,"a":3}]}"#,
+            r#"{"a":1,"\u0061":2}"#,
+            r#"{"\u0061":1,"a":2}"#,
+            &format!(r#"{{"a":1,{many}"a":2}}"#),
+            &format!(r#"{{{many}"a":1,"a":2}}"#),
+        ] {
             let error = check_object(text).expect_err(text);
             assert!(error.to_string().starts_with("the key `a` occurs twice"), "{error}");
         }

@@ -69,6 +69,8 @@ pub(crate) struct BenchFolder {
     /// The exact bytes, which the record's evidence keeps.
     pub(crate) registration_bytes: Vec<u8>,
     pub(crate) folder: Dir,
+    /// `cases/`, which stays the same one for as long as the bench is used.
+    cases: Dir,
     /// Every name below `cases/`, sorted, loadable or not.
     case_names: Vec<String>,
 }
@@ -123,8 +125,8 @@ pub(crate) fn load_folder(root: &Dir, task_class: &TaskClassName) -> Result<Benc
     if registration.task_class != *task_class {
         return Err(LoadBenchError::NameDiffersFromFolder { path, registered: registration.task_class });
     }
-    let case_names = case_names(&folder)?;
-    Ok(BenchFolder { registration, registration_bytes: text.into_bytes(), folder, case_names })
+    let (cases, case_names) = cases(&folder)?;
+    Ok(BenchFolder { registration, registration_bytes: text.into_bytes(), folder, cases, case_names })
 }
 
 /// The component that the pin vouches for, and its digest.
@@ -165,7 +167,7 @@ fn check_pin(folder: &Dir, actual: Digest) -> Result<(), LoadBenchError> {
     }
 }
 
-fn case_names(folder: &Dir) -> Result<Vec<String>, LoadBenchError> {
+fn cases(folder: &Dir) -> Result<(Dir, Vec<String>), LoadBenchError> {
     let no_cases = || LoadBenchError::NoCases { path: folder.path().join("cases") };
     let cases = match folder.child("cases") {
         Ok(cases) => cases,
@@ -173,7 +175,7 @@ fn case_names(folder: &Dir) -> Result<Vec<String>, LoadBenchError> {
         Err(error) => return Err(LoadBenchError::File(error)),
     };
     let names: Vec<_> = cases.utf8_entries().map_err(LoadBenchError::File)?.into_iter().map(|(name, _)| name).collect();
-    if names.is_empty() { Err(no_cases()) } else { Ok(names) }
+    if names.is_empty() { Err(no_cases()) } else { Ok((cases, names)) }
 }
 
 impl BenchFolder {
@@ -189,7 +191,7 @@ impl BenchFolder {
     /// Opens one case and reads what it says of itself.
     pub(super) fn open_case(&self, name: &str) -> Result<(CaseFile, Dir), LoadErrorEntry> {
         let file_error = |error: FileError| self.load_error(name, &error);
-        let folder = self.folder.child("cases").and_then(|cases| cases.child(name)).map_err(file_error)?;
+        let folder = self.cases.child(name).map_err(file_error)?;
         let text = folder.read_text("case.toml", MOST_FILE_BYTES).map_err(file_error)?;
         match CaseFile::parse(&text, name, &self.registration.task_class) {
             Ok(file) => Ok((file, folder)),

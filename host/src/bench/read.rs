@@ -66,10 +66,13 @@ impl From<FileError> for ReadCaseError {
 }
 
 fn read(file: &CaseFile, folder: &Dir, input_root: &InputRoot) -> Result<ReadCase, ReadCaseError> {
-    let (mut files, pinned) = match folder.read_text(POINTER, MOST_FILE_BYTES) {
-        Ok(pointer) => pointed_input(&pointer, folder, input_root).map(|(files, pinned)| (files, Some(pinned)))?,
-        Err(error) if error.is_missing() => (folder.read_tree("input")?, None),
-        Err(error) => return Err(error.into()),
+    // Nearly no case has a pointer, and to look for a name is cheaper than to try to open it.
+    let (mut files, pinned) = match folder.stat_of(POINTER)? {
+        None => (folder.read_tree("input")?, None),
+        Some(_) => {
+            let pointer = folder.read_text(POINTER, MOST_FILE_BYTES)?;
+            pointed_input(&pointer, folder, input_root).map(|(files, pinned)| (files, Some(pinned)))?
+        }
     };
     if files.is_empty() {
         return Err(FileError { path: folder.path().join("input"), problem: FileProblem::Missing }.into());

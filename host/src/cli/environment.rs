@@ -22,7 +22,7 @@ use eval_sandbox::{Backend, CompileCache, CompileLimits, Compiler, Sandbox, Sand
 use crate::bench::KEY_VARIABLE;
 use crate::bench::rubric_build::{Toolchain, changes_a_build};
 use crate::live::agent::quoted;
-use crate::output::Style;
+use crate::output::{Held, Style};
 
 /// The current time. A record's order never depends on it.
 pub(super) fn now() -> Result<UtcMillis, EnvironmentError> {
@@ -195,6 +195,11 @@ pub(super) fn style(quiet: bool) -> Style {
     let terminal = io::stderr().is_terminal() && !dumb;
     let columns = terminal.then(|| terminal_size_of(io::stderr())).flatten();
     Style { colour: terminal && !no_colour, quiet, columns: columns.map(|(Width(columns), _)| columns.into()) }
+}
+
+/// Whether lines on stdout are held back: not on a terminal, where somebody watches and a bar is drawn.
+pub(super) fn held_of_stdout() -> Held {
+    if io::stdout().is_terminal() { Held::Never } else { Held::UntilFlushed }
 }
 
 /// A clock that starts now.

@@ -4,8 +4,8 @@ use std::io::{self, Stderr, Stdout};
 
 use super::error::HostError;
 use super::failure::Failure;
-use crate::output::FusedWriter;
 use crate::output::lines::Line;
+use crate::output::{FusedWriter, Held};
 use eval_evidence::verify::Note;
 use eval_model::advice::Exit;
 use eval_model::text::Message;
@@ -18,7 +18,8 @@ pub(super) struct Printer {
 
 impl Printer {
     pub(super) fn stdio() -> Self {
-        Self { out: FusedWriter::new(io::stdout()), err: Some(FusedWriter::new(io::stderr())) }
+        let (out, err) = (FusedWriter::new(io::stdout(), Held::Never), FusedWriter::new(io::stderr(), Held::Never));
+        Self { out, err: Some(err) }
     }
 
     /// For those who asked for data only.

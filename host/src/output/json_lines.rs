@@ -2,18 +2,18 @@
 
 use std::io::{self, Write};
 
-use super::FusedWriter;
 use super::lines::{AggregateLine, Line};
+use super::{FusedWriter, Held};
 use crate::run::event::{Event, Reporter};
 
 /// Writes the machine's view of a run.
-pub(crate) struct JsonLines<W> {
+pub(crate) struct JsonLines<W: Write> {
     out: FusedWriter<W>,
 }
 
 impl<W: Write> JsonLines<W> {
-    pub(crate) fn new(out: W) -> Self {
-        Self { out: FusedWriter::new(out) }
+    pub(crate) fn new(out: W, held: Held) -> Self {
+        Self { out: FusedWriter::new(out, held) }
     }
 
     /// The first error of the writer, if there was one.
@@ -25,19 +25,25 @@ impl<W: Write> JsonLines<W> {
 impl<W: Write> Reporter for JsonLines<W> {
     fn event(&mut self, event: &Event<'_>) {
         let line = match event {
-            Event::CaseFinished(result) => Line::from(*result),
-            Event::LoadError(entry) => Line::from(*entry),
+            Event::CaseFinished(result) => Some(Line::from(*result)),
+            Event::LoadError(entry) => Some(Line::from(*entry)),
             Event::Aggregated { task_class, run_id, report } => {
-                Line::Aggregate(AggregateLine::new(task_class, *run_id, report))
+                Some(Line::Aggregate(AggregateLine::new(task_class, *run_id, report)))
             }
-            Event::Recorded(recorded) => Line::from(*recorded),
-            Event::AnswerSetWritten { path } => Line::AnswerSet { path },
+            Event::Recorded(recorded) => Some(Line::from(*recorded)),
+            Event::AnswerSetWritten { path } => Some(Line::AnswerSet { path }),
             Event::RunStarted { .. }
             | Event::Warning(_)
             | Event::Notice(_)
             | Event::AgentSaid(_)
-            | Event::Answered(_) => return,
+            | Event::Answered(_)
+            | Event::Pause => None,
         };
-        self.out.line(&line.to_json());
+        if let Some(line) = line {
+            self.out.line(&line.to_json());
+        }
+        if !event.is_of_a_case() {
+            self.out.flush();
+        }
     }
 }

@@ -14,7 +14,7 @@ mod people;
 mod screen;
 mod steps;
 
-pub(crate) use fused_writer::FusedWriter;
+pub(crate) use fused_writer::{FusedWriter, Held};
 pub(crate) use json_lines::JsonLines;
 pub(crate) use junit::{JunitRecord, JunitRun, junit};
 pub(crate) use markdown::markdown;

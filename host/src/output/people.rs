@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use indicatif::ProgressDrawTarget;
 
-use super::FusedWriter;
 use super::bar::{self, Bar};
+use super::{FusedWriter, Held};
 use crate::run::event::{Event, Recorded, Reporter};
 use eval_model::ids::TaskClassName;
 use eval_model::outcome::OutcomeClass;
@@ -22,6 +22,13 @@ pub(crate) struct Style {
     pub(crate) quiet: bool,
     /// The columns of a terminal on which a line can be drawn over; `None` gets plain lines.
     pub(crate) columns: Option<usize>,
+}
+
+impl Style {
+    /// Where no bar is drawn nobody is likely to watch.
+    fn held(self) -> Held {
+        if self.columns.is_some() { Held::Never } else { Held::UntilFlushed }
+    }
 }
 
 /// A number of things, in words that fit it.
@@ -78,11 +85,12 @@ impl Tally {
 }
 
 /// Writes the person's view of a run.
-pub(crate) struct People<W> {
+pub(crate) struct People<W: Write> {
     out: FusedWriter<W>,
     style: Style,
     tally: Tally,
     bar: Bar,
+    has_bar: bool,
     /// The time since the run began.
     elapsed: Box<dyn Fn() -> Duration>,
     /// What a further command needs to be told to look in the same places, with a space before it; empty if nothing.
@@ -101,14 +109,17 @@ impl<W: Write> People<W> {
         elapsed: Box<dyn Fn() -> Duration>,
         places: String,
     ) -> Self {
-        let bar = Bar::hidden(style);
+        let (bar, has_bar) = (Bar::hidden(style), !target.is_hidden());
         bar.show(target);
-        Self { out: FusedWriter::new(out), style, tally: Tally::default(), bar, elapsed, places }
+        let out = FusedWriter::new(out, style.held());
+        Self { out, style, tally: Tally::default(), bar, has_bar, elapsed, places }
     }
 
     /// Takes the bar away, before somebody else writes to the same terminal. The next case draws it again.
     pub(crate) fn make_room(&mut self) {
-        self.bar.clear();
+        if self.has_bar {
+            self.bar.clear();
+        }
     }
 
     /// A line that stays, above the bar if there is one.
@@ -125,6 +136,9 @@ impl<W: Write> People<W> {
     }
 
     fn draw_bar(&mut self) {
+        if !self.has_bar {
+            return;
+        }
         self.bar.set_words(self.tally.words());
         self.bar.set_done(self.tally.done);
         self.bar.draw();
@@ -192,6 +206,15 @@ impl<W: Write> People<W> {
 
 impl<W: Write> Reporter for People<W> {
     fn event(&mut self, event: &Event<'_>) {
+        self.tell(event);
+        if !event.is_of_a_case() {
+            self.out.flush();
+        }
+    }
+}
+
+impl<W: Write> People<W> {
+    fn tell(&mut self, event: &Event<'_>) {
         match event {
             Event::RunStarted { task_class, selected } => {
                 self.tally.total = *selected;
@@ -228,7 +251,7 @@ impl<W: Write> Reporter for People<W> {
                 self.line(&format!("answer set: {path}"));
                 self.line(&format!("next: eval-host merge{}, with the answer sets of all shards", self.places));
             }
-            Event::Answered(_) => {}
+            Event::Answered(_) | Event::Pause => {}
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::ProgressDrawTarget;
 
 use super::bar::{self, Bar};
-use super::{FusedWriter, Style};
+use super::{FusedWriter, Held, Style};
 
 /// What is done sooner needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ impl<W: Write> Steps<W> {
 
     fn drawn_at(target: ProgressDrawTarget, out: W, style: Style, elapsed: Box<dyn Fn() -> Duration>) -> Self {
         Self {
-            out: FusedWriter::new(out),
+            out: FusedWriter::new(out, Held::Never),
             quiet: style.quiet,
             elapsed,
             what: None,

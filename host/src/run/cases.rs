@@ -22,7 +22,7 @@ use eval_model::judge::{Judgement, judge, streams_object};
 use eval_model::outcome::{NoOutput, OutcomeClass};
 use eval_model::report::{CaseResult, FinishedCase, LoadErrorEntry};
 use eval_model::utc::UtcMillis;
-use eval_model::workers::in_order;
+use eval_model::workers::{Taken, in_order};
 
 use super::error::RunError;
 use super::event::Event;
@@ -137,7 +137,10 @@ impl Run<'_> {
         let worker = CaseWorker { run: self, answers, objects, today: (self.clock)().date() };
         let mut done = CasesDone::default();
         let work = |place, name: &String| worker.run(place, name);
-        in_order(self.concurrency, &names, work, is_worse, |end| done.take(end, emit))?;
+        in_order(self.concurrency, &names, work, is_worse, |taken| match taken {
+            Taken::Result(end) => done.take(end, emit),
+            Taken::AllForNow => emit(&Event::Pause),
+        })?;
         Ok(done)
     }
 }

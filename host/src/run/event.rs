@@ -25,6 +25,8 @@ pub(crate) enum Event<'a> {
     AgentSaid(&'a CapturedStream),
     /// What the case that finished had been answered, when the run keeps answers.
     Answered(&'a StoredAnswer),
+    /// For now no more cases have finished: what was held back of those that have goes out.
+    Pause,
     Aggregated {
         task_class: &'a TaskClassName,
         run_id: RunId,
@@ -35,6 +37,23 @@ pub(crate) enum Event<'a> {
     AnswerSetWritten {
         path: &'a str,
     },
+}
+
+impl Event<'_> {
+    /// Whether this can happen for every case, so that others like it, or [`Event::Pause`], soon follow.
+    pub(crate) fn is_of_a_case(&self) -> bool {
+        match self {
+            Self::Warning(_) | Self::LoadError(_) | Self::CaseFinished(_) | Self::AgentSaid(_) | Self::Answered(_) => {
+                true
+            }
+            Self::RunStarted { .. }
+            | Self::Notice(_)
+            | Self::Pause
+            | Self::Aggregated { .. }
+            | Self::Recorded(_)
+            | Self::AnswerSetWritten { .. } => false,
+        }
+    }
 }
 
 /// Where the evidence of a run went.

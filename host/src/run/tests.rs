@@ -170,7 +170,9 @@ fn words(event: &Event<'_>) -> Option<String> {
         Event::Warning(text) => Some((*text).to_owned()),
         Event::Aggregated { report, .. } => Some(format!("mean {}", report.mean_score)),
         Event::Recorded(recorded) => Some(format!("record {}", recorded.seq)),
-        Event::Notice(_) | Event::AgentSaid(_) | Event::Answered(_) | Event::AnswerSetWritten { .. } => None,
+        Event::Notice(_) | Event::AgentSaid(_) | Event::Answered(_) | Event::Pause | Event::AnswerSetWritten { .. } => {
+            None
+        }
     }
 }
 

@@ -5,16 +5,18 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::{DirBuilder, DirBuilderExt as _, OpenOptions, OpenOptionsExt as _};
-use rustix::fs::{self, AtFlags, CWD, Mode, OFlags, RenameFlags, Stat};
+use rustix::buffer::spare_capacity;
+use rustix::fs::{self, AtFlags, CWD, Mode, OFlags, RawDir, RenameFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
+use super::beneath;
 use super::error::{FileError, FileProblem, Kind};
 
 const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -22,6 +24,9 @@ const PRIVATE_DIR: Mode = Mode::RWXU;
 
 /// How a directory is opened, whichever way one comes to it.
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Bytes of a listing that are asked for at once: a small directory is listed by one call, and its end found by another.
+const LISTING_BYTES: usize = 8 << 10;
 
 /// A directory that stays the same one whatever happens to its path.
 pub struct Dir {
@@ -123,10 +128,17 @@ impl Dir {
     /// Opens a directory in this one.
     pub fn child(&self, name: impl AsRef<OsStr>) -> Result<Self, FileError> {
         let name = name.as_ref();
-        let mut options = following_nothing();
-        options.read(true).custom_flags(OFlags::DIRECTORY.bits().cast_signed());
-        let file = self.open(name, &options, Kind::Directory)?;
+        let file = self.open(name, OFlags::RDONLY | OFlags::DIRECTORY, Kind::Directory)?;
         Ok(Self::held(file, self.path.join(name)))
+    }
+
+    /// The same with what lies in it, as [`Dir::utf8_entries`] has it.
+    pub(super) fn child_with_entries(&self, name: &str) -> Result<(Self, Vec<(String, Kind)>), FileError> {
+        let child = self.child(name)?;
+        // Nobody else has this descriptor, so it still stands at the beginning.
+        let listed = child.list_from(child.fd())?;
+        let entries = child.with_text(child.with_kinds(listed)?)?;
+        Ok((child, entries))
     }
 
     /// The same, or none.
@@ -158,26 +170,44 @@ impl Dir {
 
     /// The same with what lies under them.
     pub fn entries(&self) -> Result<Vec<(OsString, Kind)>, FileError> {
-        let mut entries = self.list()?;
-        // Some filesystems do not say it in a listing.
-        for (name, kind) in entries.iter_mut().filter(|(_, kind)| *kind == Kind::Unknown) {
-            *kind = self.stat_of(name)?.as_ref().map_or(Kind::Unknown, Kind::of);
-        }
-        Ok(entries)
+        self.with_kinds(self.list()?)
     }
 
     /// The same with names that are text, or an error for one that is not.
     pub fn utf8_entries(&self) -> Result<Vec<(String, Kind)>, FileError> {
+        self.with_text(self.entries()?)
+    }
+
+    /// Some filesystems do not say it in a listing.
+    fn with_kinds(&self, mut listed: Vec<(OsString, Kind)>) -> Result<Vec<(OsString, Kind)>, FileError> {
+        for (name, kind) in listed.iter_mut().filter(|(_, kind)| *kind == Kind::Unknown) {
+            *kind = self.stat_of(name)?.as_ref().map_or(Kind::Unknown, Kind::of);
+        }
+        Ok(listed)
+    }
+
+    fn with_text(&self, entries: Vec<(OsString, Kind)>) -> Result<Vec<(String, Kind)>, FileError> {
         let text =
             |name: OsString| name.into_string().map_err(|name| self.wrong(FileProblem::NameNotUtf8(printable(&name))));
-        self.entries()?.into_iter().map(|(name, kind)| Ok((text(name)?, kind))).collect()
+        entries.into_iter().map(|(name, kind)| Ok((text(name)?, kind))).collect()
     }
 
     fn list(&self) -> Result<Vec<(OsString, Kind)>, FileError> {
-        let failed = |errno| FileError::io("listed", &self.path, errno);
+        // Others may be listing it too, and a descriptor has one position.
+        let own = self.reopen().map_err(|errno| FileError::io("listed", &self.path, errno))?;
+        self.list_from(own.as_fd())
+    }
+
+    /// What this directory has from where a descriptor of it stands, sorted.
+    fn list_from(&self, fd: BorrowedFd<'_>) -> Result<Vec<(OsString, Kind)>, FileError> {
+        let mut buffer = Vec::with_capacity(LISTING_BYTES);
+        let mut listing = RawDir::new(fd, buffer.spare_capacity_mut());
         let mut entries = Vec::new();
-        for entry in fs::Dir::new(self.reopen().map_err(failed)?).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
+        while let Some(entry) = listing.next() {
+            let entry = match entry {
+                Err(Errno::INTR) => continue,
+                entry => entry.map_err(|errno| FileError::io("listed", &self.path, errno))?,
+            };
             let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
                 entries.push((OsStr::from_bytes(name).to_owned(), entry.file_type().into()));
@@ -190,7 +220,7 @@ impl Dir {
     /// Opens a regular file for reading and gives its size, which is at most `most`.
     pub fn open_file(&self, name: impl AsRef<OsStr>, most: u64) -> Result<(File, u64), FileError> {
         let name = name.as_ref();
-        let file = self.open(name, following_nothing().read(true), Kind::File)?;
+        let file = self.open(name, OFlags::RDONLY, Kind::File)?;
         checked(file, &self.path.join(name), most)
     }
 
@@ -212,7 +242,7 @@ impl Dir {
 
     /// Opens a regular file that is written at its end.
     pub fn open_to_append(&self, name: &str) -> Result<File, FileError> {
-        let file = self.open(OsStr::new(name), following_nothing().append(true), Kind::File)?;
+        let file = self.open(OsStr::new(name), OFlags::WRONLY | OFlags::APPEND, Kind::File)?;
         checked(file, &self.path.join(name), u64::MAX).map(|(file, _)| file)
     }
 
@@ -230,7 +260,7 @@ impl Dir {
     }
 
     fn open_to_update(&self, name: &str) -> Result<File, FileError> {
-        let file = self.open(OsStr::new(name), following_nothing().read(true).write(true), Kind::File)?;
+        let file = self.open(OsStr::new(name), OFlags::RDWR, Kind::File)?;
         checked(file, &self.path.join(name), u64::MAX).map(|(file, _)| file)
     }
 
@@ -240,7 +270,8 @@ impl Dir {
             Audience::Owner => PRIVATE_FILE.bits(),
             Audience::Umask => 0o666,
         };
-        let mut options = following_nothing();
+        let mut options = OpenOptions::new();
+        options.follow(FollowSymlinks::No).nonblock(true).custom_flags(OFlags::NOCTTY.bits().cast_signed());
         options.read(true).write(true).create_new(true).mode(mode);
         let plain = self.plain(OsStr::new(name))?;
         let path = self.path.join(plain);
@@ -338,22 +369,20 @@ impl Dir {
         sync(file.as_fd(), &self.path.join(name))
     }
 
-    fn open(&self, name: &OsStr, options: &OpenOptions, wanted: Kind) -> Result<File, FileError> {
+    /// Opens what is there already. A link is not followed, and a FIFO not waited for.
+    fn open(&self, name: &OsStr, flags: OFlags, wanted: Kind) -> Result<File, FileError> {
         let name = self.plain(name)?;
-        match retry(|| self.within.open_with(name, options)) {
-            Ok(file) => Ok(file.into_std()),
-            Err(error) => Err(self.not_opened(name, wanted, error)),
-        }
+        beneath::open(self.fd(), name, flags).map(File::from).map_err(|errno| self.not_opened(name, wanted, errno))
     }
 
     /// Says what is there, when it is not what was wanted.
-    fn not_opened(&self, name: &Path, wanted: Kind, error: io::Error) -> FileError {
+    fn not_opened(&self, name: &Path, wanted: Kind, errno: Errno) -> FileError {
         let path = self.path.join(name);
-        match Errno::from_io_error(&error) {
-            Some(Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO) => {
-                wrong_kind(wanted, self.stat_of(name).ok().flatten().as_ref(), &path, error)
+        match errno {
+            Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO => {
+                wrong_kind(wanted, self.stat_of(name).ok().flatten().as_ref(), &path, errno.into())
             }
-            _ => FileError::io("opened", &path, error),
+            _ => FileError::io("opened", &path, errno),
         }
     }
 
@@ -385,13 +414,6 @@ pub fn read_ambient_file(path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
     read_whole(file, size, path, most)
 }
 
-/// How files are opened that anybody may have put there: a link is not followed, and a FIFO not waited for.
-fn following_nothing() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.follow(FollowSymlinks::No).nonblock(true).custom_flags(OFlags::NOCTTY.bits().cast_signed());
-    options
-}
-
 /// A file that is regular and not too large, with its size.
 fn checked(file: File, path: &Path, most: u64) -> Result<(File, u64), FileError> {
     let wrong = |problem| FileError { path: path.to_owned(), problem };
@@ -404,14 +426,31 @@ fn checked(file: File, path: &Path, most: u64) -> Result<(File, u64), FileError>
     }
 }
 
+/// Reads a file that was examined and had `size` bytes then, which are no more than `most`.
 fn read_whole(file: File, size: u64, path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    // The file may grow while it is read; what is beyond the bound is never taken in.
-    let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
-    match read.map_err(|error| FileError::io("read", path, error))? as u64 {
-        size if size > most => Err(FileError { path: path.to_owned(), problem: FileProblem::TooLarge { size, most } }),
-        _ => Ok(bytes),
+    let size = usize::try_from(size).unwrap_or(0);
+    // Room for one byte more: a read that leaves it empty has come to the end that the file had.
+    let mut bytes = Vec::with_capacity(size.saturating_add(1));
+    loop {
+        let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)))
+            .map_err(|errno| FileError::io("read", path, errno))?;
+        let length = bytes.len() as u64;
+        match read {
+            // The file may have grown since; what is beyond the bound is never taken in.
+            _ if length > most => {
+                return Err(FileError { path: path.to_owned(), problem: FileProblem::TooLarge { size: length, most } });
+            }
+            0 => return Ok(bytes),
+            _ if bytes.len() == size => return Ok(bytes),
+            _ if bytes.len() == bytes.capacity() => bytes.reserve_exact(room(length, most)),
+            _ => {}
+        }
     }
+}
+
+/// How much more is read of a file that has grown: as much again, and one byte over the bound at most.
+fn room(length: u64, most: u64) -> usize {
+    usize::try_from(length.clamp(4096, 1 << 20).min(most.saturating_sub(length).saturating_add(1))).unwrap_or(4096)
 }
 
 fn wrong_kind(wanted: Kind, found: Option<&Stat>, path: &Path, error: io::Error) -> FileError {

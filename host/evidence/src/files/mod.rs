@@ -6,11 +6,13 @@
 //! waits for a FIFO, and no more is read than was asked for. What is written is private whatever the umask, but for what says
 //! that it is not. Every error is a [`FileError`], which names the path and what is wrong with it.
 //!
-//! cap-std resolves the names. rustix does what cap-std does not: `stat`, renames that replace nothing, `fsync`, `syncfs` and
-//! `flock`.
+//! cap-std holds the directories, and makes and removes what is in them. rustix does what cap-std does not (`stat`, renames that
+//! replace nothing, `fsync`, `syncfs` and `flock`), and opens and lists what is there: a run does that some ten times per case, with one
+//! system call each.
 //!
 //! This module must never decide what a file means, and never remove or replace what its caller did not name.
 
+mod beneath;
 mod dir;
 mod draft;
 mod error;

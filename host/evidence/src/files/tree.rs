@@ -21,7 +21,7 @@ impl Dir {
     /// Reads every file below the child `name`, keyed by `name/…`.
     pub fn read_tree(&self, name: &str) -> Result<CaseFiles, FileError> {
         let mut tree = Tree { files: CaseFiles::new(), bytes: 0 };
-        tree.add(&self.child(name)?, name, 1)?;
+        tree.add(self, name, name, 1)?;
         Ok(tree.files)
     }
 }
@@ -33,15 +33,17 @@ struct Tree {
 }
 
 impl Tree {
-    fn add(&mut self, dir: &Dir, prefix: &str, depth: usize) -> Result<(), FileError> {
+    /// Adds what lies below the child `name`.
+    fn add(&mut self, parent: &Dir, name: &str, prefix: &str, depth: usize) -> Result<(), FileError> {
         if depth > MOST_DEPTH {
-            return Err(wrong(dir.path(), FileProblem::TooDeep { most: MOST_DEPTH }));
+            return Err(wrong(&parent.path().join(name), FileProblem::TooDeep { most: MOST_DEPTH }));
         }
-        for (name, kind) in dir.utf8_entries()? {
+        let (dir, entries) = parent.child_with_entries(name)?;
+        for (name, kind) in entries {
             let path = format!("{prefix}/{name}");
             match kind {
-                Kind::Directory => self.add(&dir.child(&name)?, &path, depth + 1)?,
-                Kind::File => self.add_file(dir, &name, path)?,
+                Kind::Directory => self.add(&dir, &name, &path, depth + 1)?,
+                Kind::File => self.add_file(&dir, &name, path)?,
                 other => return Err(wrong(&dir.path().join(name), FileProblem::NotAFile(other))),
             }
         }

@@ -273,7 +273,7 @@ impl CaseReplayer<'_> {
     fn replay_all(&self, workers: NonZeroUsize) -> Vec<CaseReplay> {
         let mut ends = Vec::new();
         let replay = |_, case: &_| Ok::<_, Infallible>(self.replay_case(case).unwrap_or_else(CaseReplay::Differs));
-        match in_order(workers, &self.record.report.cases, replay, |_, _| false, |end| ends.push(end)) {
+        match in_order(workers, &self.record.report.cases, replay, |_, _| false, |end| ends.extend(end.result())) {
             Ok(()) => ends,
             Err(never) => match never {},
         }

@@ -121,7 +121,7 @@ pub(crate) fn attack(
         let items = items(case, &mutators, &others);
         let judged = |_, item: &Item<'_>| judge(rubric, &case.read, &item.text, Meter::default(), &target.block);
         let mut judgements = Vec::new();
-        in_order(threads, &items, judged, |_, _| false, |judgement| judgements.push(judgement))
+        in_order(threads, &items, judged, |_, _| false, |taken| judgements.extend(taken.result()))
             .map_err(AttackError::Runner)?;
         for (item, judgement) in items.into_iter().zip(judgements) {
             attack.count(case, item, &judgement);

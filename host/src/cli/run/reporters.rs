@@ -37,7 +37,7 @@ impl Reporters {
     pub(in crate::cli) fn new(output: &OutputArgs, places: &Places) -> Self {
         let style = environment::style(output.quiet);
         Self {
-            json_lines: JsonLines::new(io::stdout()),
+            json_lines: JsonLines::new(io::stdout(), environment::held_of_stdout()),
             people: People::new(io::stderr(), style, environment::stopwatch(), places.as_flags()),
             junit: output.junit.clone(),
         }
