@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 /// Why a text is not the identifier it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,8 +48,8 @@ macro_rules! slug {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        #[serde(try_from = "SmolStr", into = "SmolStr")]
+        pub struct $name(SmolStr);
 
         impl $name {
             pub fn as_str(&self) -> &str {
@@ -60,19 +61,19 @@ macro_rules! slug {
             type Err = ParseIdError;
 
             fn from_str(text: &str) -> Result<Self, ParseIdError> {
-                Self::try_from(text.to_owned())
+                Self::try_from(SmolStr::new(text))
             }
         }
 
-        impl TryFrom<String> for $name {
+        impl TryFrom<SmolStr> for $name {
             type Error = ParseIdError;
 
-            fn try_from(text: String) -> Result<Self, ParseIdError> {
-                if is_slug(&text) { Ok(Self(text)) } else { Err(ParseIdError::Slug { what: $what, text }) }
+            fn try_from(text: SmolStr) -> Result<Self, ParseIdError> {
+                if is_slug(&text) { Ok(Self(text)) } else { Err(ParseIdError::Slug { what: $what, text: text.into() }) }
             }
         }
 
-        impl From<$name> for String {
+        impl From<$name> for SmolStr {
             fn from(name: $name) -> Self {
                 name.0
             }

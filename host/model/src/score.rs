@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use smol_str::SmolStr;
 
 use crate::contract::{Meter, RawScore, RubricFault};
 use crate::outcome::{CaseFault, HostMode, is_mode_name};
@@ -18,12 +19,22 @@ const MOST_NAMES: usize = 64;
 /// Words that no field of a score may carry: the record has facts, and no room for anybody's opinion of itself.
 pub const BANNED_WORDS: [&str; 4] = ["confidence", "llm", "self_reported", "model_says"];
 
+/// The parts of a score, sorted by their names. A run holds one per case, so there is no more to it than that.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Breakdown(Box<[(SmolStr, f64)]>);
+
+impl Serialize for Breakdown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
 /// A score that the host has checked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchScore {
     passed: bool,
     score: f64,
-    breakdown: BTreeMap<String, f64>,
+    breakdown: Breakdown,
     failure_modes: Vec<String>,
     cost_usd: f64,
     duration_seconds: f64,
@@ -55,7 +66,7 @@ impl BenchScore {
         Self {
             passed: false,
             score: 0.0,
-            breakdown: BTreeMap::new(),
+            breakdown: Breakdown::default(),
             failure_modes: vec![fault.to_string()],
             cost_usd: meter.cost_usd,
             duration_seconds: meter.duration_seconds,
@@ -107,7 +118,7 @@ fn without_negative_zero(number: f64) -> f64 {
     if number == 0.0 { 0.0 } else { number }
 }
 
-fn admit_breakdown(entries: Vec<(String, f64)>) -> Result<BTreeMap<String, f64>, RubricFault> {
+fn admit_breakdown(entries: Vec<(String, f64)>) -> Result<Breakdown, RubricFault> {
     if entries.len() > MOST_NAMES {
         return malformed("breakdown", format!("{} entries, at most {MOST_NAMES} are allowed", entries.len()));
     }
@@ -124,7 +135,7 @@ fn admit_breakdown(entries: Vec<(String, f64)>) -> Result<BTreeMap<String, f64>,
             return malformed("breakdown", format!("the key `{key}` occurs twice"));
         }
     }
-    Ok(breakdown)
+    Ok(Breakdown(breakdown.into_iter().map(|(key, value)| (key.into(), value)).collect()))
 }
 
 fn admit_failure_modes(modes: Vec<String>) -> Result<BTreeSet<String>, RubricFault> {

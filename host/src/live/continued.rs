@@ -74,7 +74,7 @@ impl Continued {
         Ok(Self {
             answers: answers.collect::<Result<_, TakeError>>()?,
             outcomes: answered.iter().map(|case| (case.case_id.clone(), case.outcome)).collect(),
-            case_digests: record.case_digest_set.clone(),
+            case_digests: record.case_digest_set.clone().into_iter().collect(),
             charged: answered.iter().map(|case| cost(case)).collect(),
             lost: lost(record),
             skipped: record.report.skipped,

@@ -5,13 +5,20 @@ use std::fmt::Write as _;
 use super::people::cost;
 use eval_model::ids::TaskClassName;
 use eval_model::outcome::OutcomeClass;
-use eval_model::report::{BenchRunReport, CaseResult};
+use eval_model::report::{CaseResult, Figures};
 use eval_model::score::BenchScore;
 
 /// Most cases that are listed: a summary that nobody scrolls through is read.
 const MOST_CASES: usize = 50;
 
-pub(crate) fn markdown(task_class: &TaskClassName, report: &BenchRunReport, record: &str) -> String {
+/// `cases` are those of the report, and `estimated_cost_usd` is what of its cost nobody knows to have been spent.
+pub(crate) fn markdown(
+    task_class: &TaskClassName,
+    report: &Figures,
+    cases: &[CaseResult<BenchScore>],
+    estimated_cost_usd: f64,
+    record: &str,
+) -> String {
     let mut text = format!(
         "### eval-host: {task_class}\n\n\
          | cases | passed | mean score | lower bound (95 %) | cost |\n| ---: | ---: | ---: | ---: | ---: |\n\
@@ -20,7 +27,7 @@ pub(crate) fn markdown(task_class: &TaskClassName, report: &BenchRunReport, reco
         report.passed_count,
         report.mean_score,
         report.lower_bound_95,
-        cost(report.total_cost_usd, report.estimated_cost_usd(BenchScore::cost_usd))
+        cost(report.total_cost_usd, estimated_cost_usd)
     );
     if report.aborted {
         let _ = write!(text, "**Aborted:** the cost cap left out {} cases.\n\n", report.skipped);
@@ -28,7 +35,7 @@ pub(crate) fn markdown(task_class: &TaskClassName, report: &BenchRunReport, reco
     if report.had_load_errors {
         let _ = write!(text, "**{} cases did not load.**\n\n", report.load_errors.len());
     }
-    let wanting: Vec<_> = report.cases.iter().filter(|case| !case.score.passed()).collect();
+    let wanting: Vec<_> = cases.iter().filter(|case| !case.score.passed()).collect();
     if !wanting.is_empty() {
         text.push_str("| case | outcome | score | failure modes |\n| --- | --- | ---: | --- |\n");
         wanting.iter().take(MOST_CASES).for_each(|case| row(&mut text, case));

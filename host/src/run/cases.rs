@@ -4,7 +4,7 @@
 //! It prints nothing and names neither the clock nor the sandbox: time comes in as a function, the rubric as a
 //! [`RubricRunner`], and all that happened goes out as events. One case is in memory per thread; what is kept of it is its result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroUsize;
 
@@ -102,11 +102,37 @@ pub(crate) struct AnsweredBy {
     pub(crate) output: Option<Digest>,
 }
 
+/// The same of all cases of a run, in their order, as a record has it.
+#[derive(Debug, Default)]
+pub(crate) struct EvidenceOfCases {
+    pub(crate) cases: Vec<(CaseId, Digest)>,
+    pub(crate) cassettes: Vec<(CaseId, Option<Digest>)>,
+    pub(crate) outputs: Vec<(CaseId, Option<Digest>)>,
+    pub(crate) budgets: Vec<(CaseId, Option<f64>)>,
+    /// Who answered, with an output of each, or with none.
+    pub(crate) answered_by: BTreeMap<Sut, Option<Digest>>,
+    pub(crate) kinds: BTreeSet<OutputKind>,
+}
+
+impl EvidenceOfCases {
+    fn add(&mut self, case_id: &CaseId, case: CaseEvidence) {
+        self.cases.push((case_id.clone(), case.case_digest));
+        self.cassettes.push((case_id.clone(), case.cassette_digest));
+        self.outputs.push((case_id.clone(), case.output_digest));
+        self.budgets.push((case_id.clone(), case.budget_usd));
+        if let Some(answered) = case.answered_by {
+            self.kinds.insert(answered.kind);
+            let output = self.answered_by.entry(answered.sut).or_default();
+            *output = output.or(answered.output);
+        }
+    }
+}
+
 /// All that the cases of a run gave, before it is aggregated.
 #[derive(Debug, Default)]
 pub(crate) struct CasesDone {
     pub(crate) finished: Vec<FinishedCase>,
-    pub(crate) evidence: BTreeMap<CaseId, CaseEvidence>,
+    pub(crate) evidence: EvidenceOfCases,
     pub(crate) load_errors: Vec<LoadErrorEntry>,
     /// Deterministic warnings, which go into the report.
     pub(crate) warnings: Vec<String>,
@@ -165,7 +191,7 @@ impl CasesDone {
                 if finished.result.outcome == OutcomeClass::SutFault {
                     emit(&Event::AgentSaid(&case.agent_said));
                 }
-                self.evidence.insert(finished.result.case_id.clone(), evidence);
+                self.evidence.add(&finished.result.case_id, evidence);
                 self.finished.push(finished);
             }
             Err(entry) => {
@@ -255,15 +281,21 @@ impl CaseWorker<'_> {
     }
 
     fn keep_case(&self, case: &ReadCase) -> Result<(), RunError> {
-        for bytes in case.files.values() {
-            self.keep(bytes)?;
+        for (digest, bytes) in case.contents() {
+            self.keep_as(digest, bytes)?;
         }
-        self.keep(&case.manifest).map(drop)
+        self.keep_as(case.case_digest, &case.manifest)
     }
 
     /// What a replayed answer came from is evidence of who gave it.
     fn keep_cassette(&self, cassette: Option<&Cassette>) -> Result<Option<Digest>, RunError> {
-        cassette.map(|cassette| self.keep(cassette.text().as_bytes())).transpose()
+        let keep =
+            |cassette: &Cassette| self.keep_as(cassette.digest, cassette.text().as_bytes()).map(|()| cassette.digest);
+        cassette.map(keep).transpose()
+    }
+
+    fn keep_as(&self, digest: Digest, bytes: &[u8]) -> Result<(), RunError> {
+        self.objects.map_or(Ok(()), |objects| objects.keep_as(digest, bytes).map_err(RunError::Keep))
     }
 
     fn keep(&self, bytes: &[u8]) -> Result<Digest, RunError> {

@@ -15,8 +15,7 @@ use eval_evidence::verified::VerifiedStore;
 use eval_model::advice::{Advice, Exit};
 use eval_model::ids::{Digest, TaskClassName};
 use eval_model::money::{MOST_DOLLARS, Usd};
-use eval_model::outcome::OutcomeClass;
-use eval_model::report::Report;
+use eval_model::report::Figures;
 
 use super::cases::Run;
 use super::live::LiveRequest;
@@ -232,16 +231,9 @@ pub(super) fn nothing_left(cap: Usd, lacking: Lacking, continued: &Continued) ->
 }
 
 /// A cap under which a capped run can be continued to its end, if no case costs more than one did or may.
-pub(crate) fn cap_to_continue<S>(
-    report: &Report<S>,
-    cost_usd: impl Fn(&S) -> f64,
-    per_case: Option<Usd>,
-    cap: Usd,
-) -> Usd {
-    let costs = report.cases.iter().filter(|case| case.outcome != OutcomeClass::Skipped).map(|case| &case.score);
-    let largest = costs.filter_map(|score| Usd::from_dollars(cost_usd(score))).max().unwrap_or(Usd::ZERO);
+pub(crate) fn cap_to_continue(report: &Figures, per_case: Usd, cap: Usd) -> Usd {
     let spent = Usd::from_dollars(report.total_cost_usd).unwrap_or(Usd::ZERO);
-    sufficient_cap(spent, report.skipped, per_case.unwrap_or(largest), cap)
+    sufficient_cap(spent, report.skipped, per_case, cap)
 }
 
 /// In whole cents. Where nobody knows what a case costs, the same cap once more.

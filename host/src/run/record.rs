@@ -2,21 +2,22 @@
 //!
 //! A run whose record is not committed has no result, so there is one function with one way to succeed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use eval_evidence::chain::Position;
 use eval_evidence::record::{EvalRunRecord, Mode, OutputKind, SCHEMA_MINOR, SCHEMA_VERSION, Sut};
 use eval_evidence::store::Receipt;
 use eval_evidence::verified::{AnnounceRunError, VerifiedStore};
 use eval_model::advice::Exit;
-use eval_model::ids::{CaseId, Digest};
+use eval_model::ids::{Digest, RunId};
+use eval_model::money::Usd;
 use eval_model::outcome::OutcomeClass;
-use eval_model::report::{BenchRunReport, Report, RunFacts, aggregate};
+use eval_model::report::{BenchRunReport, Figures, Report, RunFacts, aggregate};
 use eval_model::score::BenchScore;
 use eval_model::utc::UtcMillis;
 use eval_sandbox::{PRICE_LIST_VERSION, RUBRIC_WORLD, WASMTIME_VERSION};
 
-use super::cases::{AnswerSource, CaseEvidence, CasesDone, Run};
+use super::cases::{AnswerSource, CasesDone, EvidenceOfCases, Run};
 use super::error::RunError;
 use super::event::{Event, Recorded};
 
@@ -38,7 +39,11 @@ pub(crate) struct LiveFacts<'a> {
 /// A run whose record is committed.
 #[derive(Debug)]
 pub(crate) struct Committed {
-    pub(crate) report: BenchRunReport,
+    /// What was found. The cases are in the record, and were told one by one.
+    pub(crate) figures: Figures,
+    pub(crate) run_id: RunId,
+    /// The most that one of them cost.
+    pub(crate) largest_cost: Usd,
     pub(crate) receipt: Receipt,
     /// As the record has it.
     pub(crate) started_at: UtcMillis,
@@ -69,14 +74,16 @@ impl Run<'_> {
                 skipped => RunError::NothingAffordable { skipped },
             });
         };
-        emit(&Event::Aggregated { task_class, run_id: report.run_id(task_class), report: &report });
+        let run_id = report.run_id(task_class);
+        emit(&Event::Aggregated { task_class, run_id, report: &report });
         for bytes in [&self.bench.rubric, &self.bench.registration_bytes] {
             incoming.keep(bytes).map_err(RunError::Keep)?;
         }
         let started_marker = live.map(|live| (live.started_marker)()).transpose().map_err(RunError::Announce)?;
         let announced = (started_marker, live.map_or(0, |live| live.shards_elsewhere));
         let suts = self.suts(&evidence, live);
-        let build = |position: &Position| self.record(position, &evidence, &suts, &report, announced, (self.clock)());
+        let (figures, largest_cost) = (report.figures(), largest_cost(&report));
+        let build = |position: &Position| self.record(position, evidence, &suts, report, announced, (self.clock)());
         let known = &store.verification().snapshot;
         let receipt =
             store.writer().append_signed(known, task_class, &incoming, self.signer, build).map_err(RunError::Append)?;
@@ -88,13 +95,12 @@ impl Run<'_> {
             suts: suts.iter().map(ToString::to_string).collect(),
         }));
         store.remember(&receipt).map_err(RunError::Remember)?;
-        Ok(Committed { report, receipt, started_at: self.description.started_at })
+        Ok(Committed { figures, run_id, largest_cost, receipt, started_at: self.description.started_at })
     }
 
     /// Who answered, and all who did in the run that this one continues. A live run whose cases nobody was asked has no record.
-    fn suts(&self, evidence: &BTreeMap<CaseId, CaseEvidence>, live: Option<&LiveFacts<'_>>) -> BTreeSet<Sut> {
-        let answered = evidence.values().filter_map(|case| case.answered_by.as_ref());
-        let mut suts = Sut::of_answers(answered.map(|answered| (answered.sut.clone(), answered.output)));
+    fn suts(&self, evidence: &EvidenceOfCases, live: Option<&LiveFacts<'_>>) -> BTreeSet<Sut> {
+        let mut suts = Sut::of_answers(evidence.answered_by.clone());
         suts.extend(live.iter().flat_map(|live| live.continued_suts.clone()));
         suts
     }
@@ -102,14 +108,13 @@ impl Run<'_> {
     fn record(
         &self,
         position: &Position,
-        evidence: &BTreeMap<CaseId, CaseEvidence>,
+        evidence: EvidenceOfCases,
         suts: &BTreeSet<Sut>,
-        report: &BenchRunReport,
+        report: BenchRunReport,
         (started_marker, shards_elsewhere): (Option<Digest>, u64),
         finished_at: UtcMillis,
     ) -> EvalRunRecord<BenchScore> {
         let (run, registration) = (&self.description, &self.bench.registration);
-        let answered = evidence.values().filter_map(|evidence| evidence.answered_by.as_ref());
         let live = run.live.as_ref();
         EvalRunRecord {
             schema_version: SCHEMA_VERSION,
@@ -121,7 +126,7 @@ impl Run<'_> {
             run_id: report.run_id(&position.task_class),
             mode: if live.is_some() { Mode::Live } else { Mode::Cassette },
             suts: suts.clone(),
-            output_kinds: answered.map(|answered| answered.kind).chain(live.map(|_| OutputKind::Live)).collect(),
+            output_kinds: evidence.kinds.into_iter().chain(live.map(|_| OutputKind::Live)).collect(),
             started_at: run.started_at,
             finished_at,
             started_marker,
@@ -139,21 +144,23 @@ impl Run<'_> {
             rubric_world: RUBRIC_WORLD.to_owned(),
             limits: registration.limits.into(),
             block_modes: registration.standards.block_modes.clone(),
-            case_digest_set: per_case(evidence, |case| case.case_digest),
-            cassette_digest_set: per_case(evidence, |case| case.cassette_digest),
-            output_digest_set: per_case(evidence, |case| case.output_digest),
-            budget_usd_set: per_case(evidence, |case| case.budget_usd),
-            report: report.clone(),
+            case_digest_set: evidence.cases.into_iter().collect(),
+            cassette_digest_set: evidence.cassettes.into_iter().collect(),
+            output_digest_set: evidence.outputs.into_iter().collect(),
+            budget_usd_set: evidence.budgets.into_iter().collect(),
+            report,
         }
     }
 }
 
-fn per_case<T>(evidence: &BTreeMap<CaseId, CaseEvidence>, of: fn(&CaseEvidence) -> T) -> BTreeMap<CaseId, T> {
-    evidence.iter().map(|(case_id, evidence)| (case_id.clone(), of(evidence))).collect()
+/// The most that a case cost which was not skipped.
+fn largest_cost(report: &BenchRunReport) -> Usd {
+    let costs = report.cases.iter().filter(|case| case.outcome != OutcomeClass::Skipped);
+    costs.filter_map(|case| Usd::from_dollars(case.score.cost_usd())).max().unwrap_or(Usd::ZERO)
 }
 
 /// The exit code of a run whose record is committed.
-pub(crate) fn exit_of<S>(report: &Report<S>) -> Exit {
+pub(crate) fn exit_of<C>(report: &Report<C>) -> Exit {
     let count = |class| report.outcomes.get(&class).copied().unwrap_or(0);
     if report.had_load_errors || count(OutcomeClass::HarnessFault) > 0 {
         Exit::HarnessError

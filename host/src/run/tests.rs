@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use eval_evidence::record::{RecordedRun, RecordedScore};
 use eval_evidence::store::Evidence as _;
 use eval_evidence::verified::{StoreMemory, VerifiedStore};
 use eval_evidence::verify::FirstUse;
@@ -18,6 +19,7 @@ use eval_model::confinement::Confinement;
 use eval_model::contract::{CapturedStream, RawScore, RubricFault, RubricRunner, RunnerError, ScoreRequest, Scored};
 use eval_model::money::Usd;
 use eval_model::outcome::OutcomeClass;
+use eval_model::report::{CaseResult, Report};
 use eval_model::utc::UtcMillis;
 
 use super::answer_set::{AnswerSet, AnswerSetHeader, MergedRun};
@@ -162,6 +164,12 @@ fn open_store(path: &Path) -> VerifiedStore {
     VerifiedStore::open(path, memory, Duration::from_secs(60)).expect("a store")
 }
 
+/// The report as the record has it.
+fn report_of(committed: &Committed) -> Report<Vec<CaseResult<RecordedScore>>> {
+    let bytes = fs::read(&committed.receipt.path).expect("the record");
+    RecordedRun::read(&bytes).expect("a record").0.report
+}
+
 fn words(event: &Event<'_>) -> Option<String> {
     match event {
         Event::RunStarted { selected, .. } => Some(format!("{selected} cases")),
@@ -182,9 +190,9 @@ fn a_run_goes_from_its_cases_to_its_record_in_order_whatever_the_threads_do() {
     let expected = ["3 cases", "001-greets scored", "002-leaves-alone scored", "003-either-way scored", "mean 1"];
     for (seq, threads) in [(1, 1), (2, 3)] {
         let (result, told) = desk.replay(threads, false);
-        let Committed { report, receipt, .. } = result.expect("a record");
+        let Committed { figures, receipt, .. } = result.expect("a record");
         assert_eq!(told, [&expected[..], &[&format!("record {seq}")]].concat());
-        assert_eq!((exit_of(&report), receipt.link.position.seq), (Exit::Ok, seq));
+        assert_eq!((exit_of(&figures), receipt.link.position.seq), (Exit::Ok, seq));
     }
     assert_eq!(desk.runner.scored.load(Ordering::SeqCst), 6, "every case is scored once per run");
 }
@@ -192,10 +200,10 @@ fn a_run_goes_from_its_cases_to_its_record_in_order_whatever_the_threads_do() {
 #[test]
 fn what_a_rubric_says_and_how_it_fails_is_told_apart() {
     let desk = Desk::answering([r#"{"say":"harmful"}"#, r#"{"say":"liar"}"#, r#"{"say":"out of fuel"}"#]);
-    let report = desk.replay(2, false).0.expect("a record").report;
+    let report = report_of(&desk.replay(2, false).0.expect("a record"));
     let outcomes: Vec<_> = report.cases.iter().map(|case| case.outcome).collect();
     assert_eq!(outcomes, [OutcomeClass::Scored, OutcomeClass::RubricFault, OutcomeClass::RubricFault]);
-    let modes: Vec<_> = report.cases.iter().map(|case| case.score.failure_modes().join(",")).collect();
+    let modes: Vec<_> = report.cases.iter().map(|case| case.score.fields().failure_modes.join(",")).collect();
     assert_eq!(modes, ["harmful", "rubric_malformed: score: 2 is outside of [0, 1]", "rubric_fuel_exhausted"]);
     let block: Vec<_> = report.block_severity_failure_modes.iter().map(String::as_str).collect();
     assert_eq!(block, ["harmful", "rubric_fuel_exhausted", "rubric_malformed"]);
@@ -216,7 +224,7 @@ fn a_case_that_does_not_load_costs_that_case_and_the_exit_code() {
     fixture.remove("cases/002-leaves-alone/expected");
     let desk = Desk::of(fixture);
     let (result, told) = desk.replay(2, false);
-    let report = result.expect("a record").report;
+    let report = report_of(&result.expect("a record"));
     assert_eq!((report.attempted, report.load_errors.len(), exit_of(&report)), (2, 1, Exit::HarnessError));
     assert_eq!(told[2], "fixture/cases/002-leaves-alone does not load: expected: not found");
     for case in ["001-greets", "003-either-way"] {
@@ -238,8 +246,8 @@ fn a_stale_cassette_is_a_warning_and_strictly_a_fault_and_a_missing_one_is_a_fau
             told.contains(&"001-greets: the cassette is stale: it was made for other input".to_owned()),
             "{told:?}"
         );
-        let report = result.expect("a record").report;
-        report.cases.iter().map(|case| case.score.failure_modes().join(",")).collect::<Vec<_>>()
+        let report = report_of(&result.expect("a record"));
+        report.cases.iter().map(|case| case.score.fields().failure_modes.join(",")).collect::<Vec<_>>()
     };
     assert_eq!(outcomes(false), ["", "", "cassette_missing"]);
     assert_eq!(outcomes(true), ["cassette_stale", "", "cassette_missing"]);
@@ -248,7 +256,7 @@ fn a_stale_cassette_is_a_warning_and_strictly_a_fault_and_a_missing_one_is_a_fau
 #[test]
 fn the_shards_of_a_run_give_the_report_of_the_whole_and_answers_to_other_files_none() {
     let desk = Desk::new();
-    let whole = desk.replay(1, false).0.expect("a record").report;
+    let whole = report_of(&desk.replay(1, false).0.expect("a record"));
     let sets: Vec<_> = ["1/2", "2/2"]
         .iter()
         .map(|shard| {
@@ -270,7 +278,7 @@ fn the_shards_of_a_run_give_the_report_of_the_whole_and_answers_to_other_files_n
         let description = merged.check_bench(merged.run.on_bench(&desk.bench, None)).expect("the same bench");
         desk.run(description, 2).commit(&AnswerSource::Stored(&merged.answers), &desk.store(), None, &mut |_| {})
     };
-    assert_eq!(merge().expect("a record").report, whole);
+    assert_eq!(report_of(&merge().expect("a record")), whole);
     desk.fixture.write("cases/002-leaves-alone/input/note.txt", "changed");
     let error = merge().expect_err("the answer is to other files");
     assert_eq!(error.exit(), Exit::UsageOrCap);

@@ -172,8 +172,8 @@ impl Run {
         };
         record.report = aggregate(finished.into(), facts, &BTreeSet::new()).expect("one case was attempted");
         record.run_id = record.report.run_id(&record.task_class);
-        record.output_digest_set.insert(left_out.clone(), None);
-        record.budget_usd_set.insert(left_out, None);
+        record.output_digest_set.set(&left_out, None);
+        record.budget_usd_set.set(&left_out, None);
         record.max_cost_usd = Some(METER.cost_usd);
         record
     }

@@ -7,8 +7,10 @@
 
 #[cfg(test)]
 pub mod fixture;
+mod per_case;
 mod run_record;
 
+pub use per_case::PerCase;
 pub use run_record::{
     EvalRunRecord, GitCommit, MOST_RECORD_BYTES, Mode, OutputKind, ReadRecordError, RecordedRun, RecordedScore,
     SCHEMA_MINOR, SCHEMA_VERSION, ScoreFields, Sut,

@@ -8,6 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use super::PerCase;
 use crate::cassette::{CassetteKind, SutName};
 use crate::chain::{Link, Position, StoreId, hash_of};
 use eval_model::confinement::Confinement;
@@ -203,14 +204,14 @@ pub struct EvalRunRecord<S> {
     pub limits: RawLimits,
     /// The failure modes that had block severity.
     pub block_modes: BTreeSet<String>,
-    pub case_digest_set: BTreeMap<CaseId, Digest>,
+    pub case_digest_set: PerCase<Digest>,
     /// `null` for a case without a cassette.
-    pub cassette_digest_set: BTreeMap<CaseId, Option<Digest>>,
+    pub cassette_digest_set: PerCase<Option<Digest>>,
     /// `null` for a case that got no output.
-    pub output_digest_set: BTreeMap<CaseId, Option<Digest>>,
+    pub output_digest_set: PerCase<Option<Digest>>,
     /// What each live agent was told that it may spend; `null` for a case that no agent was started for.
-    pub budget_usd_set: BTreeMap<CaseId, Option<f64>>,
-    pub report: Report<S>,
+    pub budget_usd_set: PerCase<Option<f64>>,
+    pub report: Report<Vec<CaseResult<S>>>,
 }
 
 /// A record as it was read back.
@@ -221,7 +222,6 @@ pub type RecordedRun = EvalRunRecord<RecordedScore>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedScore {
     text: Box<str>,
-    fields: ScoreFields,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -241,16 +241,18 @@ impl RecordedScore {
         &self.text
     }
 
-    pub fn fields(&self) -> &ScoreFields {
-        &self.fields
+    /// What the text says. It is read again whenever somebody asks: a record of a hundred thousand cases has as many, and
+    /// whoever looks at one of them is done with it before the next.
+    pub fn fields(&self) -> ScoreFields {
+        json::parse(&self.text).expect("it was read when the record was")
     }
 }
 
 impl<'de> Deserialize<'de> for RecordedScore {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let fields = json::parse(raw.get()).map_err(D::Error::custom)?;
-        Ok(Self { text: raw.get().into(), fields })
+        json::parse::<ScoreFields>(raw.get()).map_err(D::Error::custom)?;
+        Ok(Self { text: raw.get().into() })
     }
 }
 

@@ -97,10 +97,6 @@ impl<'a> IncomingObjects<'a> {
         }
     }
 
-    pub(super) fn has(&self, digest: Digest) -> bool {
-        lock(&self.kept).contains(&digest)
-    }
-
     /// Makes everything durable, the pack before its name. The caller holds the store's lock.
     pub(super) fn settle(&self) -> Result<(), KeepObjectError> {
         let dir = self.packs.shelf().dir();
@@ -113,6 +109,8 @@ impl<'a> IncomingObjects<'a> {
                 let name = draft.publish(dir)?;
                 self.packs.add(name, draft.pack.places());
                 *unpublished = None;
+                // From here on the packs know.
+                *lock(&self.kept) = BTreeSet::new();
             }
         }
         // Also when nothing is new: whoever wrote the others may not have come to this point.

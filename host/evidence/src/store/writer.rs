@@ -254,6 +254,8 @@ impl StoreWriter {
         build: impl FnOnce(&Position) -> EvalRunRecord<BenchScore>,
     ) -> Result<Ready, NotCommitted> {
         let position = self.next_position(known, task_class)?;
+        // Before the record is made, so that what is known of its objects need not be in memory beside it.
+        incoming.settle().map_err(NotCommitted::Objects)?;
         let bytes = build(&position).to_bytes();
         let size = bytes.len() as u64;
         if size > MOST_RECORD_BYTES {
@@ -268,8 +270,7 @@ impl StoreWriter {
         if let Some(contradiction) = self.contradiction_in(&record)? {
             return Err(NotCommitted::Contradiction(contradiction));
         }
-        incoming.settle().map_err(NotCommitted::Objects)?;
-        for digest in record.named_objects().into_iter().filter(|digest| !incoming.has(*digest)) {
+        for digest in record.named_objects() {
             self.reader.check_object(digest).map_err(NotCommitted::Object)?;
         }
         if let Some(defect) = ObjectFacts::new(&self.reader).contradiction(&record) {

@@ -77,7 +77,16 @@ pub(crate) struct ManifestFacts {
     pub(crate) input_digest: Digest,
 }
 
-/// What the objects of some evidence say, each read once whoever names it. What cannot be read says nothing.
+/// How many objects are remembered for the next record that names them: a bench has the same cases in every run.
+const MOST_REMEMBERED: usize = 20_000;
+
+fn make_room<T>(remembered: &mut BTreeMap<Digest, T>) {
+    if remembered.len() >= MOST_REMEMBERED {
+        remembered.clear();
+    }
+}
+
+/// What the objects of some evidence say, each read once whoever names it, up to some number. What cannot be read says nothing.
 pub(crate) struct ObjectFacts<'a> {
     evidence: &'a dyn Evidence,
     manifests: BTreeMap<Digest, Option<ManifestFacts>>,
@@ -90,6 +99,7 @@ impl<'a> ObjectFacts<'a> {
     }
 
     pub(crate) fn manifest(&mut self, digest: Digest) -> Option<&ManifestFacts> {
+        make_room(&mut self.manifests);
         let evidence = self.evidence;
         let read = || {
             let manifest = read_manifest(evidence, digest).ok()?;
@@ -100,6 +110,7 @@ impl<'a> ObjectFacts<'a> {
     }
 
     fn try_cassette(&mut self, digest: Digest) -> Option<&Result<CassetteFacts, CassetteError>> {
+        make_room(&mut self.cassettes);
         let evidence = self.evidence;
         let read = || Some(Cassette::parse(&evidence.object(digest).ok()?).map(CassetteFacts::from));
         self.cassettes.entry(digest).or_insert_with(read).as_ref()

@@ -99,8 +99,8 @@ fn impossible(record: &RecordedRun, case: &CaseResult<RecordedScore>) -> Option<
     let score = case.score.fields();
     let has_output = record.output_digest_set.get(&case.case_id).is_some_and(Option::is_some);
     let verdict = match case.outcome {
-        OutcomeClass::Scored => impossible_score(record, score, has_output),
-        outcome => impossible_fault(outcome, score, has_output),
+        OutcomeClass::Scored => impossible_score(record, &score, has_output),
+        outcome => impossible_fault(outcome, &score, has_output),
     };
     verdict.or_else(|| impossible_traces(case, has_output)).or_else(|| impossible_answer(record, case, has_output))
 }

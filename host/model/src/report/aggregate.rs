@@ -32,7 +32,7 @@ impl PromotionMetric {
     }
 
     /// The figure itself.
-    pub const fn of<S>(self, report: &Report<S>) -> f64 {
+    pub const fn of<C>(self, report: &Report<C>) -> f64 {
         match self {
             Self::MeanScore => report.mean_score,
             Self::LowerBound95 => report.lower_bound_95,
@@ -94,11 +94,11 @@ impl Error for LoadErrorEntry {}
 
 impl Advice for LoadErrorEntry {}
 
-/// BenchRunReport: what a run found, as facts.
+/// What a run found, as facts. `C` are its cases, or nothing where only the figures are wanted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Report<S> {
-    pub cases: Vec<CaseResult<S>>,
+pub struct Report<C> {
+    pub cases: C,
     pub selection: Selection,
     /// `attempted + skipped` is the number of cases above; load errors are apart.
     pub attempted: u64,
@@ -121,7 +121,33 @@ pub struct Report<S> {
     pub warnings: Vec<String>,
 }
 
-impl<S> Report<S> {
+/// The figures of a report.
+pub type Figures = Report<()>;
+
+impl<C> Report<C> {
+    /// The same without the cases, of which a run may have a hundred thousand.
+    pub fn figures(&self) -> Figures {
+        Report {
+            cases: (),
+            selection: self.selection.clone(),
+            attempted: self.attempted,
+            skipped: self.skipped,
+            outcomes: self.outcomes.clone(),
+            passed_count: self.passed_count,
+            mean_score: self.mean_score,
+            lower_bound_95: self.lower_bound_95,
+            total_cost_usd: self.total_cost_usd,
+            recorded_cost_usd: self.recorded_cost_usd,
+            block_severity_failure_modes: self.block_severity_failure_modes.clone(),
+            aborted: self.aborted,
+            had_load_errors: self.had_load_errors,
+            load_errors: self.load_errors.clone(),
+            warnings: self.warnings.clone(),
+        }
+    }
+}
+
+impl<S> Report<Vec<CaseResult<S>>> {
     /// How much of `total_cost_usd` nobody knows to have been spent: what was charged for cases whose cost is an estimate, and
     /// for agents that were lost. To the nano-dollar, which is what a budget counts in.
     pub fn estimated_cost_usd(&self, cost_of: impl Fn(&S) -> f64) -> f64 {
@@ -134,8 +160,8 @@ impl<S> Report<S> {
     }
 }
 
-/// What a run that was scored by this process found.
-pub type BenchRunReport = Report<BenchScore>;
+/// BenchRunReport: what a run that was scored by this process found.
+pub type BenchRunReport = Report<Vec<CaseResult<BenchScore>>>;
 
 /// A case that came to its end, on its way into a report.
 #[derive(Debug, Clone, PartialEq)]

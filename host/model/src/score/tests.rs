@@ -60,7 +60,7 @@ fn negative_zero_becomes_zero() {
     })
     .expect("-0.0 is zero");
     assert_eq!(admitted.score.to_bits(), 0);
-    assert_eq!(admitted.breakdown["part"].to_bits(), 0);
+    assert_eq!(admitted.breakdown.0[0].1.to_bits(), 0);
 }
 
 #[test]

@@ -9,7 +9,6 @@ use std::time::Duration;
 use eval_model::advice::{Advice as _, Exit};
 use eval_model::confinement::Confinement;
 use eval_model::money::Usd;
-use eval_model::score::BenchScore;
 
 use super::Reporters;
 use super::args::RunArgs;
@@ -193,8 +192,8 @@ fn unfit(description: &RunDescription, bench: &Bench, is_signed: bool) -> Vec<&'
 
 /// How to go on with a run that reached its cap.
 fn continuable(committed: &Committed, per_case: Option<Usd>, cap: Usd) -> Option<String> {
-    let Committed { report, receipt, .. } = committed;
-    let enough = cap_to_continue(report, BenchScore::cost_usd, per_case, cap);
+    let Committed { figures: report, receipt, largest_cost, .. } = committed;
+    let enough = cap_to_continue(report, per_case.unwrap_or(*largest_cost), cap);
     let command = || environment::continue_command(&receipt.path, enough);
     let skipped = counted(report.skipped, "case");
     report.aborted.then(|| format!("{skipped} skipped at the cost cap: answer what is left with `{}`", command()))

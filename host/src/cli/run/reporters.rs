@@ -31,6 +31,9 @@ pub(in crate::cli) struct Reporters {
     json_lines: JsonLines<io::Stdout>,
     people: People<io::Stderr>,
     junit: Option<PathBuf>,
+    /// The cases, where a file is made of them. A run of a hundred thousand keeps them for nobody else.
+    cases: Option<Vec<CaseResult<BenchScore>>>,
+    estimated_cost_usd: f64,
 }
 
 impl Reporters {
@@ -40,6 +43,8 @@ impl Reporters {
             json_lines: JsonLines::new(io::stdout(), environment::held_of_stdout()),
             people: People::new(io::stderr(), style, environment::stopwatch(), places.as_flags()),
             junit: output.junit.clone(),
+            cases: (output.junit.is_some() || environment::step_summary().is_some()).then(Vec::new),
+            estimated_cost_usd: 0.0,
         }
     }
 
@@ -49,6 +54,13 @@ impl Reporters {
             self.people.make_room();
             self.json_lines.event(event);
             self.people.event(event);
+            match event {
+                Event::CaseFinished(case) => self.cases.iter_mut().for_each(|cases| cases.push((*case).clone())),
+                Event::Aggregated { report, .. } => {
+                    self.estimated_cost_usd = report.estimated_cost_usd(BenchScore::cost_usd);
+                }
+                _ => {}
+            }
         }
     }
 
@@ -59,29 +71,31 @@ impl Reporters {
         committed: &Committed,
         store: &VerifiedStore,
     ) -> Result<Exit, Failure> {
-        let Committed { report, receipt, started_at } = committed;
+        let Committed { figures, run_id, receipt, started_at, .. } = committed;
+        let cases = self.cases.as_deref().unwrap_or_default();
         let path = receipt.path.display().to_string();
         self.write_junit(&JunitRun {
             task_class,
             started_at: *started_at,
-            cases: report.cases.iter().collect(),
-            load_errors: &report.load_errors,
+            cases: cases.iter().collect(),
+            load_errors: &figures.load_errors,
             record: Some(JunitRecord {
-                run_id: report.run_id(task_class),
+                run_id: *run_id,
                 path: &path,
                 seq: receipt.link.position.seq,
-                total_cost_usd: report.total_cost_usd,
-                estimated_cost_usd: report.estimated_cost_usd(BenchScore::cost_usd),
+                total_cost_usd: figures.total_cost_usd,
+                estimated_cost_usd: self.estimated_cost_usd,
             }),
             log_of: &|case| log_of(case, store),
         })?;
         if let Some(summary) = environment::step_summary() {
-            let text = markdown(task_class, report, &path);
+            let text = markdown(task_class, figures, cases, self.estimated_cost_usd, &path);
             let file = OpenOptions::new().append(true).create(true).open(&summary);
             let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
             written.map_err(|source| RunCommandError::ReportNotWritten { what: COMMITTED, path: summary, source })?;
         }
-        self.finish(exit_of(report), COMMITTED)
+        let exit = exit_of(figures);
+        self.finish(exit, COMMITTED)
     }
 
     /// The same for a shard, whose answer set was written and nothing chained.
@@ -93,7 +107,7 @@ impl Reporters {
         self.write_junit(&JunitRun {
             task_class,
             started_at: written.started_at,
-            cases: written.done.finished.iter().map(|case| &case.result).collect(),
+            cases: self.cases.iter().flatten().collect(),
             load_errors: &written.done.load_errors,
             record: None,
             log_of: &|_| None,
