@@ -5,11 +5,13 @@ mod asked;
 pub mod binary;
 pub mod bombs;
 mod command;
+mod figures;
 mod waiting;
 mod workbench;
 
 pub use asked::asked_of;
 pub use command::{Ended, Eval};
+pub use figures::{Bound, Figures};
 pub use waiting::{PATIENCE, has, until};
 pub use workbench::{FIXTURE, Workbench, copy_tree, install_rubric, project_root};
 
