@@ -29,7 +29,7 @@ const KEPT_VARIABLES: [&str; 11] = [
 fn main() {
     let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    for watched in ["src", "examples", "wat", "Cargo.toml", "Cargo.lock", "../../wit"] {
+    for watched in ["src", "examples", "shared", "wat", "Cargo.toml", "Cargo.lock", "../../wit"] {
         println!("cargo::rerun-if-changed={}", guests.join(watched).display());
     }
     let mut components = rust_guests(&guests, &out);
@@ -51,21 +51,32 @@ fn name(path: &Path) -> String {
 }
 
 fn rust_guests(guests: &Path, out: &Path) -> Components {
-    let target = out.join("guests-target");
+    build(guests, out, &["--release", "--examples"]);
+    let [flag, small] = SMALL;
+    build(guests, out, &["--profile=rubric", "--features=json", flag, small]);
+    let built = out.join("guests-target").join(TARGET);
+    let component = |source: PathBuf| {
+        let name = name(&source);
+        let profile = if name == small { "rubric" } else { "release" };
+        let component = built.join(profile).join("examples").join(format!("{name}.wasm"));
+        assert!(component.exists(), "`{}` is not an `[[example]]` of tests/guests/Cargo.toml", source.display());
+        (name, component)
+    };
+    files(&guests.join("examples"), "rs").into_iter().map(component).collect()
+}
+
+/// The rubric of the benchmarks has a build of its own: with a feature, whose dependencies would change the bytes of all others,
+/// and with the profile of the rubrics.
+const SMALL: [&str; 2] = ["--example", "judges_a_version"];
+
+fn build(guests: &Path, out: &Path, arguments: &[&str]) {
     let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets it"));
     cargo.env_clear().envs(KEPT_VARIABLES.iter().filter_map(|name| Some((*name, env::var_os(name)?))));
     cargo.env("RUSTFLAGS", remapped(guests));
-    cargo.args(["build", "--release", "--locked", "--examples", "--target", TARGET]);
-    cargo.arg("--manifest-path").arg(guests.join("Cargo.toml")).arg("--target-dir").arg(&target);
+    cargo.args(["build", "--locked", "--target", TARGET]).args(arguments);
+    cargo.arg("--manifest-path").arg(guests.join("Cargo.toml")).arg("--target-dir").arg(out.join("guests-target"));
     let status = cargo.status().expect("cargo starts");
     assert!(status.success(), "the test guests do not build; `rustup target add {TARGET}` may be missing");
-    let built = target.join(TARGET).join("release/examples");
-    let component = |source: PathBuf| {
-        let component = built.join(format!("{}.wasm", name(&source)));
-        assert!(component.exists(), "`{}` is not an `[[example]]` of tests/guests/Cargo.toml", source.display());
-        (name(&source), component)
-    };
-    files(&guests.join("examples"), "rs").into_iter().map(component).collect()
 }
 
 /// Flags that keep this machine's paths out of the guests: a rubric's digest seeds its random numbers, and the tests compare

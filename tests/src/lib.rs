@@ -6,11 +6,13 @@ pub mod binary;
 pub mod bombs;
 mod command;
 pub mod packs;
+mod figures;
 mod waiting;
 mod workbench;
 
 pub use asked::asked_of;
 pub use command::{Ended, Eval};
+pub use figures::{Bound, Figures};
 pub use waiting::{PATIENCE, has, until};
 pub use workbench::{FIXTURE, Workbench, copy_tree, install_rubric, project_root};
 

@@ -9,6 +9,7 @@ mod death;
 mod escape;
 mod fixture;
 mod load;
+mod measured;
 mod oracle;
 mod sameness;
 mod space;
@@ -25,6 +26,7 @@ mod every_guest_is_tested {
     use crate::escape::*;
     use crate::fixture::*;
     use crate::load::*;
+    use crate::measured::*;
     use crate::oracle::*;
     use crate::sameness::*;
     use crate::space::*;

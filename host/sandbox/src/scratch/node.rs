@@ -109,13 +109,18 @@ enum Slot {
 }
 
 /// Every node of one tree.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Slab {
     slots: Vec<Slot>,
     free: Option<u32>,
 }
 
 impl Slab {
+    /// An empty slab that takes this many nodes, and a few, without growing.
+    pub(super) fn with_room_for(nodes: usize) -> Self {
+        Self { slots: Vec::with_capacity(nodes + 8), free: None }
+    }
+
     pub(super) fn insert(&mut self, node: Node) -> Inode {
         self.insert_with(|_| node)
     }

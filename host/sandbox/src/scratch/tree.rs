@@ -66,24 +66,31 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// A tree that shows `files` and takes up to `bytes` and `entries` more.
     pub(crate) fn new(files: &CaseFiles, bytes: u64, entries: u64) -> Self {
-        let mut nodes = Slab::default();
+        let mut nodes = Slab::with_room_for(files.len());
         // The root is its own parent; nothing removes or renames it, because no directory holds its name.
         let root = nodes.insert_with(|root| Node::new(Kind::Directory(Directory::below(root))));
         let mut scratch = Self { nodes, root, quota: Quota::new(bytes, entries), work: Cell::default() };
+        // Sorted files that share a directory mostly come one after the other, so the last one's is looked at first.
+        let mut last = ("", root);
         for (path, content) in files {
-            scratch.add_case_file(path, Content::Case(content.clone()));
+            let (parents, name) = path.rsplit_once('/').unwrap_or(("", path));
+            if parents != last.0 {
+                last = (parents, scratch.case_directories(parents));
+            }
+            scratch.add_case_file(Place { directory: last.1, name }, Content::Case(content.clone()));
         }
         scratch
     }
 
-    pub(super) fn add_case_file(&mut self, path: &str, content: Content) {
-        let (parents, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let mut directory = self.root;
-        for parent in parents.split('/').filter(|parent| !parent.is_empty()) {
-            directory = self.case_directory(directory, parent);
-        }
+    pub(super) fn add_case_file(&mut self, place: Place<'_>, content: Content) {
         let node = self.nodes.insert(Node::new(Kind::File(content)));
-        self.insert_entry(Place { directory, name }, Entry { node, charged: false });
+        self.insert_entry(place, Entry { node, charged: false });
+    }
+
+    /// The directory at `path`, which is made where it is not there.
+    pub(super) fn case_directories(&mut self, path: &str) -> Inode {
+        let names = path.split('/').filter(|name| !name.is_empty());
+        names.fold(self.root, |directory, name| self.case_directory(directory, name))
     }
 
     pub(super) fn case_directory(&mut self, directory: Inode, name: &str) -> Inode {

@@ -20,30 +20,30 @@ impl Guest {
 impl random::Host for Guest {
     fn get_random_bytes(&mut self, len: u64) -> wasmtime::Result<Vec<u8>> {
         let len = self.random_len(len)?;
-        Ok(self.random.secure.next_bytes(len))
+        Ok(self.random.secure().next_bytes(len))
     }
 
     fn get_random_u64(&mut self) -> wasmtime::Result<u64> {
         self.note_call(0);
-        Ok(self.random.secure.next_u64())
+        Ok(self.random.secure().next_u64())
     }
 }
 
 impl insecure::Host for Guest {
     fn get_insecure_random_bytes(&mut self, len: u64) -> wasmtime::Result<Vec<u8>> {
         let len = self.random_len(len)?;
-        Ok(self.random.insecure.next_bytes(len))
+        Ok(self.random.insecure().next_bytes(len))
     }
 
     fn get_insecure_random_u64(&mut self) -> wasmtime::Result<u64> {
         self.note_call(0);
-        Ok(self.random.insecure.next_u64())
+        Ok(self.random.insecure().next_u64())
     }
 }
 
 impl insecure_seed::Host for Guest {
     fn insecure_seed(&mut self) -> wasmtime::Result<(u64, u64)> {
         self.note_call(0);
-        Ok(self.random.seed)
+        Ok(self.random.seed())
     }
 }
