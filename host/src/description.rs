@@ -88,6 +88,11 @@ impl RunDescription {
         Self { shard: None, ..self }
     }
 
+    /// The same of a bench that is at this commit.
+    pub(crate) fn at(self, bench_commit: Option<BenchCommit>) -> Self {
+        Self { bench_commit, ..self }
+    }
+
     /// The same run from the bench as it is now.
     pub(crate) fn on_bench(&self, bench: &Bench, bench_commit: Option<BenchCommit>) -> Self {
         let wanted = Wanted { among: Some(self.selected.iter().cloned().collect()), ..Wanted::default() };
