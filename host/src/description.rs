@@ -78,6 +78,11 @@ impl RunDescription {
         }
     }
 
+    /// The same run of a bench of which it is known now where it stands.
+    pub(crate) fn of_bench_at(self, bench_commit: Option<BenchCommit>) -> Self {
+        Self { bench_commit, ..self }
+    }
+
     /// The same run, answered by a live system under test.
     pub(crate) fn answered_by(self, live: LiveDescription) -> Self {
         Self { live: Some(live), ..self }

@@ -4,9 +4,11 @@
 //! files), so the files are hashed and compared with the commit's tree. What cannot be found out counts as a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 
 use eval_evidence::files::{Dir, FileError, Kind};
 use eval_evidence::gate::BenchCommit;
@@ -23,15 +25,18 @@ const DIVERTING: [&str; 5] =
 pub(super) fn bench_commit(folder: &Dir) -> Option<BenchCommit> {
     let commit = String::from_utf8(output(folder.path(), &["rev-parse", "--verify", "HEAD"])?).ok()?;
     let commit: eval_evidence::record::GitCommit = commit.trim_end().parse().ok()?;
+    let hashing = hash(folder.path(), present_paths(folder));
+    // While the files are hashed.
     let committed = committed_files(folder.path(), &commit.to_string());
-    let is_dirty = committed.is_none() || committed != present_files(folder);
+    let present = hashing.and_then(Hashing::files);
+    let is_dirty = committed.is_none() || committed != present;
     Some(BenchCommit { commit, is_dirty })
 }
 
 /// The first of the bench's files that differs from its commit, for whoever has to find out why.
 pub(super) fn first_difference(folder: &Dir, at: &BenchCommit) -> Option<String> {
     let committed = committed_files(folder.path(), &at.commit.to_string())?;
-    let present = present_files(folder)?;
+    let present = hash(folder.path(), present_paths(folder))?.files()?;
     let paths: BTreeSet<_> = committed.keys().chain(present.keys()).collect();
     let path = paths.into_iter().find(|path| committed.get(*path) != present.get(*path))?;
     Some(String::from_utf8_lossy(path).into_owned())
@@ -59,55 +64,75 @@ fn is_part(path: &[u8]) -> bool {
     below.contains(&b'/')
 }
 
-/// The git ids of the bench's files as they are.
-fn present_files(folder: &Dir) -> Option<BTreeMap<Vec<u8>, String>> {
+/// The paths of the bench's files as they are.
+fn present_paths(folder: &Dir) -> Option<Vec<Vec<u8>>> {
     let mut paths = Vec::new();
     for (name, kind) in folder.entries().ok()? {
         match name.to_str().filter(|name| PARTS.contains(name)) {
-            Some(CASES) if kind == Kind::Directory => {
-                list(&folder.child(CASES).ok()?, CASES.as_bytes(), &mut paths).ok()?
-            }
+            Some(CASES) if kind == Kind::Directory => list(folder, &name, CASES.as_bytes(), &mut paths).ok()?,
             Some(name) => paths.push(name.as_bytes().to_vec()),
             None => {}
         }
     }
     paths.retain(|path| is_part(path));
-    let ids = hash(folder.path(), &paths)?;
-    (ids.len() == paths.len()).then(|| paths.into_iter().zip(ids).collect())
+    Some(paths)
 }
 
-fn list(folder: &Dir, prefix: &[u8], paths: &mut Vec<Vec<u8>>) -> Result<(), FileError> {
-    for (name, kind) in folder.entries()? {
-        let path = [prefix, b"/", name.as_encoded_bytes()].concat();
+/// Adds the files below a folder, whose own path is `path`.
+fn list(parent: &Dir, name: &OsStr, path: &[u8], paths: &mut Vec<Vec<u8>>) -> Result<(), FileError> {
+    let (folder, entries) = parent.child_with_entries(name)?;
+    for (name, kind) in entries {
+        let path = [path, b"/", name.as_encoded_bytes()].concat();
         match kind {
-            Kind::Directory => list(&folder.child(&name)?, &path, paths)?,
+            Kind::Directory => list(&folder, &name, &path, paths)?,
             _ => paths.push(path),
         }
     }
     Ok(())
 }
 
-/// The ids that git gives the exact bytes of these files.
-fn hash(folder: &Path, paths: &[Vec<u8>]) -> Option<Vec<String>> {
-    let mut command = git(folder);
-    command.args(["hash-object", "--no-filters", "--stdin-paths"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.stderr(Stdio::null()).spawn().ok()?;
-    let mut stdin = child.stdin.take()?;
-    // git takes what stands on a line from the root of the work tree, wherever it was started.
-    let absolute = std::path::absolute(folder).ok()?;
-    let whole = |path: &Vec<u8>| [absolute.as_os_str().as_encoded_bytes(), b"/", path].concat();
-    let lines: Vec<u8> = paths.iter().map(whole).flat_map(|path| quoted(&path)).collect();
-    let writer = std::thread::spawn(move || stdin.write_all(&lines));
-    let output = child.wait_with_output().ok()?;
-    let is_written = writer.join().is_ok_and(|written| written.is_ok());
-    let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success() && is_written)?;
-    Some(text.lines().map(str::to_owned).collect())
+/// A git that is hashing files.
+struct Hashing {
+    paths: Vec<Vec<u8>>,
+    git: Child,
+    asks: JoinHandle<io::Result<()>>,
 }
 
-/// A path on a line of its own, whatever bytes it has: git reads the quotes of C.
-fn quoted(path: &[u8]) -> Vec<u8> {
-    let octal = path.iter().flat_map(|byte| format!("\\{byte:03o}").into_bytes());
-    [b'"'].into_iter().chain(octal).chain(*b"\"\n").collect()
+/// Has git begin to give the ids of the exact bytes of these files.
+fn hash(folder: &Path, paths: Option<Vec<Vec<u8>>>) -> Option<Hashing> {
+    let paths = paths?;
+    // git takes what stands on a line from the root of the work tree, wherever it was started.
+    let absolute = std::path::absolute(folder).ok()?;
+    let mut lines = Vec::new();
+    paths.iter().for_each(|path| add_line(&[absolute.as_os_str().as_encoded_bytes(), b"/", path].concat(), &mut lines));
+    let mut command = git(folder);
+    command.args(["hash-object", "--no-filters", "--stdin-paths"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut git = command.stderr(Stdio::null()).spawn().ok()?;
+    let mut stdin = git.stdin.take()?;
+    let asks = std::thread::spawn(move || stdin.write_all(&lines));
+    Some(Hashing { paths, git, asks })
+}
+
+impl Hashing {
+    /// The ids by the paths.
+    fn files(self) -> Option<BTreeMap<Vec<u8>, String>> {
+        let output = self.git.wait_with_output().ok()?;
+        let has_asked = self.asks.join().is_ok_and(|written| written.is_ok());
+        let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success() && has_asked)?;
+        let ids: Vec<_> = text.lines().map(str::to_owned).collect();
+        (ids.len() == self.paths.len()).then(|| self.paths.into_iter().zip(ids).collect())
+    }
+}
+
+/// An absolute path on a line of its own. git reads the quotes of C, which a path needs whose bytes are not all plain.
+fn add_line(path: &[u8], lines: &mut Vec<u8>) {
+    if path.iter().all(|byte| (b' '..=b'~').contains(byte) && !matches!(byte, b'"' | b'\\')) {
+        lines.extend_from_slice(path);
+    } else {
+        let octal = path.iter().flat_map(|byte| format!("\\{byte:03o}").into_bytes());
+        lines.extend([b'"'].into_iter().chain(octal).chain([b'"']));
+    }
+    lines.push(b'\n');
 }
 
 /// Every file below `folder` that git tracks, relative to it; `None` outside of a repository.

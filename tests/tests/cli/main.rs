@@ -4,6 +4,7 @@ mod evidence;
 mod fence;
 mod hostile;
 mod large_locks;
+mod reading;
 mod rubric_attack;
 mod rubric_builds;
 mod rubric_tools;

@@ -132,12 +132,12 @@ impl Dir {
         Ok(Self::held(file, self.path.join(name)))
     }
 
-    /// The same with what lies in it, as [`Dir::utf8_entries`] has it.
-    pub(super) fn child_with_entries(&self, name: &str) -> Result<(Self, Vec<(String, Kind)>), FileError> {
+    /// The same with what lies in it, as [`Dir::entries`] has it and for two system calls less.
+    pub fn child_with_entries(&self, name: impl AsRef<OsStr>) -> Result<(Self, Vec<(OsString, Kind)>), FileError> {
         let child = self.child(name)?;
         // Nobody else has this descriptor, so it still stands at the beginning.
         let listed = child.list_from(child.fd())?;
-        let entries = child.with_text(child.with_kinds(listed)?)?;
+        let entries = child.with_kinds(listed)?;
         Ok((child, entries))
     }
 
@@ -186,7 +186,8 @@ impl Dir {
         Ok(listed)
     }
 
-    fn with_text(&self, entries: Vec<(OsString, Kind)>) -> Result<Vec<(String, Kind)>, FileError> {
+    /// Names that are text, or an error for one that is not.
+    pub(super) fn with_text(&self, entries: Vec<(OsString, Kind)>) -> Result<Vec<(String, Kind)>, FileError> {
         let text =
             |name: OsString| name.into_string().map_err(|name| self.wrong(FileProblem::NameNotUtf8(printable(&name))));
         entries.into_iter().map(|(name, kind)| Ok((text(name)?, kind))).collect()
@@ -604,6 +605,58 @@ mod tests {
         let expected = "it has 5 bytes, more than the 4 that such a file can have";
         assert_eq!(problem(dir.read("file", 4)), expected);
         assert_eq!(problem(read_ambient_file(&dir.path().join("link"), 4)), expected);
+    }
+
+    #[test]
+    fn neither_a_device_nor_a_link_of_the_kernels_is_read() {
+        let devices = Dir::open_ambient(Path::new("/dev")).expect("it opens");
+        assert_eq!(problem(devices.read("null", 10)), "it is a device, not a file");
+        assert_eq!(problem(devices.child("null")), "it is a device, not a directory");
+        let process = Dir::open_ambient(Path::new("/proc/self")).expect("it opens");
+        assert_eq!(problem(process.read("exe", 10)), "it is a symbolic link, not a file");
+        assert_eq!(problem(process.child("cwd")), "it is a symbolic link, not a directory");
+    }
+
+    #[test]
+    fn a_file_is_read_to_its_end_whatever_it_had_when_it_was_examined() {
+        let (_temp, dir) = zoo();
+        let path = dir.path().join("file");
+        let read = |size, most| read_whole(File::open(&path).expect("it opens"), size, &path, most);
+        for size in [0, 1, 4, 5, 6, 5000] {
+            assert_eq!(read(size, 5).expect("within the bound"), b"12345", "{size}");
+        }
+        assert_eq!(problem(read(2, 4)), "it has 5 bytes, more than the 4 that such a file can have");
+        fs::write(&path, vec![b'x'; 100_000]).expect("it grows");
+        assert_eq!(read(5, 100_000).expect("at the bound").len(), 100_000);
+        assert_eq!(problem(read(5, 99_999)), "it has 100000 bytes, more than the 99999 that such a file can have");
+        // The kernel says of such a file that it is empty.
+        let process = Dir::open_ambient(Path::new("/proc/self")).expect("it opens");
+        assert!(process.read("status", 1 << 20).expect("a file").starts_with(b"Name:"));
+    }
+
+    #[test]
+    fn a_directory_stays_the_same_one_whatever_takes_its_name() {
+        let (temp, dir) = zoo();
+        fs::write(temp.path().join("dir/inner"), "x").expect("a file");
+        let (child, entries) = dir.child_with_entries("dir").expect("a directory");
+        assert_eq!(entries, [("inner".into(), Kind::File)]);
+        fs::rename(temp.path().join("dir"), temp.path().join("moved")).expect("moved");
+        symlink("/etc", temp.path().join("dir")).expect("a link");
+        assert_eq!(child.read("inner", 10).expect("a file"), b"x");
+        assert_eq!(child.entries().expect("listed"), entries);
+        assert_eq!(problem(dir.child_with_entries("dir")), "it is a symbolic link, not a directory");
+    }
+
+    #[test]
+    fn a_listing_is_whole_however_long_it_is() {
+        let (temp, dir) = dir();
+        fs::create_dir(temp.path().join("wide")).expect("a folder");
+        let names: Vec<String> = (100..400).map(|number| format!("{number}{}", "x".repeat(200))).collect();
+        names.iter().rev().for_each(|name| fs::write(temp.path().join("wide").join(name), "").expect("a file"));
+        let (child, entries) = dir.child_with_entries("wide").expect("a directory");
+        assert!(entries.iter().map(|(name, _)| name.to_str()).eq(names.iter().map(|name| Some(name.as_str()))));
+        assert_eq!(child.entries().expect("listed"), entries);
+        assert_eq!(child.entries().expect("listed again"), entries);
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Tree {
             return Err(wrong(&parent.path().join(name), FileProblem::TooDeep { most: MOST_DEPTH }));
         }
         let (dir, entries) = parent.child_with_entries(name)?;
-        for (name, kind) in entries {
+        for (name, kind) in dir.with_text(entries)? {
             let path = format!("{prefix}/{name}");
             match kind {
                 Kind::Directory => self.add(&dir, &name, &path, depth + 1)?,

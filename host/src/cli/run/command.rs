@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 use eval_evidence::anchor::NoteSigner;
 use eval_evidence::record::{MOST_RECORD_BYTES, RecordedRun};
 use eval_model::advice::Exit;
 use eval_model::ids::TaskClassName;
+use eval_sandbox::PreparedRubric;
 
 use super::args::{RunArgs, SelectionArgs};
 use super::error::RunCommandError;
@@ -44,7 +47,10 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     match queue.transpose()? {
         _ if args.selection.dry_run => dry_run::dry_run(&bench, &description, &input_root, &args.live),
         None => replay(args, &bench, description, &input_root, signer.as_ref()),
-        Some(queue) => live::run(args, &bench, description, &input_root, queue, signer.as_ref()),
+        Some(queue) => {
+            let description = description.of_bench_at(git::bench_commit(&bench.folder));
+            live::run(args, &bench, description, &input_root, queue, signer.as_ref())
+        }
     }
 }
 
@@ -59,7 +65,7 @@ fn replay(
     let source = cassette_source(args.cassettes.cassettes.as_deref())?;
     let answers = AnswerSource::Cassettes { source, strict: args.cassettes.strict_cassettes };
     let concurrency = args.concurrency.scorers();
-    let rubric = prepare_rubric(bench, concurrency)?;
+    let (rubric, description) = prepare(bench, concurrency, description)?;
     let started_at = description.started_at;
     let clock = || environment::now().unwrap_or(started_at);
     let run = Run { description, bench, input_root, rubric: &rubric, concurrency, clock: &clock, signer };
@@ -75,7 +81,21 @@ fn replay(
     reporters.committed(&args.task_class, &committed, &store)
 }
 
-/// The run that the flags ask for.
+/// Loads the rubric while git looks at the bench.
+fn prepare(
+    bench: &Bench,
+    workers: NonZeroUsize,
+    description: RunDescription,
+) -> Result<(PreparedRubric, RunDescription), Failure> {
+    thread::scope(|scope| {
+        let git = scope.spawn(|| git::bench_commit(&bench.folder));
+        let rubric = prepare_rubric(bench, workers)?;
+        let bench_commit = git.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Ok((rubric, description.of_bench_at(bench_commit)))
+    })
+}
+
+/// The run that the flags ask for, of a bench whose commit nobody has looked for yet.
 fn describe(bench: &Bench, args: &SelectionArgs) -> Result<RunDescription, Failure> {
     let task_class = &bench.registration.task_class;
     let wanted = Wanted {
@@ -83,8 +103,7 @@ fn describe(bench: &Bench, args: &SelectionArgs) -> Result<RunDescription, Failu
         among: args.failing_from.as_deref().map(|path| failing_in(path, task_class)).transpose()?,
         limit: args.limit.map(NonZeroUsize::get),
     };
-    let commit = git::bench_commit(&bench.folder);
-    let description = RunDescription::new(bench, &wanted, args.shard, commit, environment::now()?);
+    let description = RunDescription::new(bench, &wanted, args.shard, None, environment::now()?);
     if description.names().is_empty() {
         let (task_class, cases) = (task_class.clone(), bench.folder.path().join("cases"));
         return Err(RunCommandError::NoneSelected { task_class, cases }.into());
