@@ -78,6 +78,11 @@ impl RunDescription {
         }
     }
 
+    /// The same run of a bench of which it is known now where it stands.
+    pub(crate) fn of_bench_at(self, bench_commit: Option<BenchCommit>) -> Self {
+        Self { bench_commit, ..self }
+    }
+
     /// The same run, answered by a live system under test.
     pub(crate) fn answered_by(self, live: LiveDescription) -> Self {
         Self { live: Some(live), ..self }
@@ -86,11 +91,6 @@ impl RunDescription {
     /// The run that this is a part of.
     pub(crate) fn whole(self) -> Self {
         Self { shard: None, ..self }
-    }
-
-    /// The same of a bench that is at this commit.
-    pub(crate) fn at(self, bench_commit: Option<BenchCommit>) -> Self {
-        Self { bench_commit, ..self }
     }
 
     /// The same run from the bench as it is now.

@@ -5,8 +5,8 @@ mod asked;
 pub mod binary;
 pub mod bombs;
 mod command;
-pub mod packs;
 mod figures;
+pub mod packs;
 mod waiting;
 mod workbench;
 

@@ -42,6 +42,29 @@ fn a_case_is_read_with_few_system_calls() {
     assert_eq!(per_case("newfstatat"), 1);
 }
 
+/// How often a run makes its files durable, and how many of them are in the store then.
+fn durably(cases: usize) -> (usize, usize) {
+    let workbench = Workbench::with_fixture_of(cases, BINARY);
+    let log = workbench.path().join("strace.log");
+    let calls = "fsync,fdatasync,syncfs,sync_file_range,sync,msync";
+    let strace = format!("strace -f -qq -e trace={calls} -o {} \"$0\" \"$@\"; exit $?", log.display());
+    let _ = workbench.eval(["run", "--task-class=fixture", "--quiet"]).after(&strace).run().expect_code(0);
+    let store = workbench.path().join(".codegenie/eval");
+    let files: usize = fs::read_dir(&store)
+        .expect("a store")
+        .map(|entry| fs::read_dir(entry.expect("an entry").path()).map_or(1, Iterator::count))
+        .sum();
+    (fs::read_to_string(log).expect("a log").lines().count(), files)
+}
+
+#[test]
+fn a_run_of_many_cases_makes_no_more_files_and_no_more_fsyncs_than_one_of_few() {
+    let (few, many) = (durably(3), durably(503));
+    assert!(few.0 > 3, "the calls are counted");
+    assert_eq!(few.0, many.0);
+    assert_eq!((few.1, many.1), (3, 4), "an identity, a record and a pack; a large one has an index");
+}
+
 #[test]
 fn lines_are_written_together() {
     let (few, many) = (calls(10), calls(110));

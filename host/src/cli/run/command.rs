@@ -48,7 +48,7 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         _ if args.selection.dry_run => dry_run::dry_run(&bench, &description, &input_root, &args.live),
         None => replay(args, &bench, description, &input_root, signer.as_ref()),
         Some(queue) => {
-            let description = description.at(git::bench_commit(&bench.folder));
+            let description = description.of_bench_at(git::bench_commit(&bench.folder));
             live::run(args, &bench, description, &input_root, queue, signer.as_ref())
         }
     }
@@ -91,7 +91,7 @@ fn prepare(
         let git = scope.spawn(|| git::bench_commit(&bench.folder));
         let rubric = prepare_rubric(bench, workers)?;
         let bench_commit = git.join().unwrap_or_else(|panic| resume_unwind(panic));
-        Ok((rubric, description.at(bench_commit)))
+        Ok((rubric, description.of_bench_at(bench_commit)))
     })
 }
 
