@@ -33,10 +33,10 @@ impl Subject<'_> {
 }
 
 /// The microseconds of one call of each.
-pub(crate) fn measure<const COUNT: usize>(subjects: [Subject<'_>; COUNT]) -> [f64; COUNT] {
+pub(crate) fn measure<const COUNT: usize>(subjects: &[Subject<'_>; COUNT]) -> [f64; COUNT] {
     let mut least = [f64::INFINITY; COUNT];
     for _ in 0..ROUNDS {
-        for (least, subject) in least.iter_mut().zip(&subjects) {
+        for (least, subject) in least.iter_mut().zip(subjects) {
             *least = least.min(subject.turn());
         }
     }
