@@ -1,4 +1,4 @@
-//! What scoring a case costs: `cargo bench -p eval-host-tests --bench scoring`, with `-- --table` for a script.
+//! What scoring a case costs: `cargo bench --workspace --bench scoring`, with `-- --table` for a script.
 //!
 //! One run measures all that its ratios compare, in turns, so that a machine that is busy for a while is so for all of them: the small
 //! rubric as a native call, in the sandbox and as a process of Python's per case (which the sandbox replaced), an empty rubric, and
@@ -57,7 +57,7 @@ fn calls(figures: Figures) {
     check(&small, &python);
     figures.note(&format!("python: {}", python.program().display()));
 
-    let [native, empty, small, real, python] = measure([
+    let [native, empty, small, real, python] = measure(&[
         Subject { batch: 2_000, call: &|| drop(black_box(native())) },
         Subject { batch: 100, call: &|| empty.score() },
         Subject { batch: 100, call: &|| small.score() },
