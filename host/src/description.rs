@@ -3,6 +3,8 @@
 //! There is one description of a run. Its plan, its journal, the header of an answer set and the record's facts are views of
 //! it. It is a claim about what was asked, and never about what came of it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use eval_evidence::gate::BenchCommit;
@@ -101,8 +103,9 @@ impl RunDescription {
     }
 
     /// The cases of this run: the selected ones, or a shard of them.
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.shard.map_or_else(|| self.selected.clone(), |shard| shard.select(&self.selected))
+    pub(crate) fn names(&self) -> Cow<'_, [String]> {
+        let all = || Cow::Borrowed(self.selected.as_slice());
+        self.shard.map_or_else(all, |shard| Cow::Owned(shard.select(&self.selected)))
     }
 
     /// What a report says of the selection.
@@ -269,8 +272,8 @@ pub(crate) mod tests {
     #[test]
     fn a_shard_has_its_part_of_the_cases_and_the_whole_has_all() {
         let shard = RunDescription { shard: Some("2/2".parse().expect("a shard")), ..description() };
-        assert_eq!(shard.names(), ["002-b"]);
+        assert_eq!(*shard.names(), ["002-b"]);
         assert_eq!(shard.selection().selected, 1);
-        assert_eq!(shard.whole().names(), ["001-a", "002-b"]);
+        assert_eq!(*shard.whole().names(), ["001-a", "002-b"]);
     }
 }

@@ -113,7 +113,7 @@ pub(super) fn summary(link: &Link, record: &RecordedRun) -> String {
         report.attempted,
         report.mean_score,
         report.lower_bound_95,
-        cost(report.total_cost_usd, report.estimated_cost_usd(|score| score.fields().cost_usd)),
+        cost(report.total_cost_usd, report.estimated_cost_usd(|score| score.numbers().cost_usd)),
     );
     line += confined(record.confinement.as_ref());
     for class in [OutcomeClass::SutFault, OutcomeClass::RubricFault, OutcomeClass::HarnessFault, OutcomeClass::Skipped]

@@ -137,13 +137,13 @@ impl Continued {
 }
 
 fn cost(case: &CaseResult<RecordedScore>) -> Usd {
-    Usd::from_dollars(case.score.fields().cost_usd).unwrap_or(Usd::ZERO)
+    Usd::from_dollars(case.score.numbers().cost_usd).unwrap_or(Usd::ZERO)
 }
 
 /// The cost of cases that were stopped without an answer, and what the whole cost besides its cases.
 fn lost(record: &RecordedRun) -> Usd {
     let cases = &record.report.cases;
-    let sum = cases.iter().map(|case| case.score.fields().cost_usd).sum::<f64>();
+    let sum = cases.iter().map(|case| case.score.numbers().cost_usd).sum::<f64>();
     let stopped = cases.iter().filter(|case| case.outcome == OutcomeClass::Skipped).map(cost);
     stopped.fold(Usd::nearest(record.report.total_cost_usd - sum), Usd::saturating_add)
 }

@@ -297,7 +297,7 @@ impl AnswerSet {
             return Err("it does not begin as one".to_owned());
         };
         header.check()?;
-        let cases: BTreeSet<_> = header.run.names().into_iter().collect();
+        let cases: BTreeSet<_> = header.run.names().iter().cloned().collect();
         let mut set = Self { header: *header, answers: BTreeMap::new(), digest: Digest::of(bytes) };
         let mut end = None;
         for line in lines.by_ref() {

@@ -148,8 +148,7 @@ impl Run<'_> {
     /// The cases that one of the two runs has and the other has not, or that have other files, or of which one did not load.
     fn other_cases(&self, record: &RecordedRun) -> Option<String> {
         let read = |name: &String| self.bench.read_case(name, self.input_root).ok().map(|case| case.read.case_digest);
-        let now: BTreeMap<_, _> =
-            self.description.names().into_iter().map(|name| (name.clone(), read(&name))).collect();
+        let now: BTreeMap<_, _> = self.description.names().iter().map(|name| (name.clone(), read(name))).collect();
         let then = cases_of(record);
         let is_other = |name: &&String| now.get(*name) != then.get(*name);
         let mut others: Vec<_> = then.keys().chain(now.keys()).filter(is_other).collect();

@@ -118,7 +118,7 @@ fn write_record(evidence: &dyn Evidence, name: &str, link: &Link, out: &mut dyn 
 /// Every object that a record names, and those that these name, sorted.
 fn objects_of(evidence: &dyn Evidence, link: &Link) -> Result<Vec<Digest>, ExportError> {
     let record = evidence.verified_record(link).ok_or(ExportError::Changed)?;
-    let mut objects = record.named_objects();
+    let mut objects: BTreeSet<_> = record.named_objects().collect();
     for case in record.case_digest_set.values() {
         let manifest = read_manifest(evidence, *case).map_err(ExportError::Case)?;
         objects.extend(manifest.files().map(|(_, digest)| digest));

@@ -379,7 +379,7 @@ fn continued(evidence: &JudgedRecord) -> Option<RecordHash> {
 /// What a live run spent on agents that gave no answer: they were lost with the process that had started them, or stopped at the
 /// cost cap of the run that it continues.
 fn lost_usd(record: &RecordedRun) -> Option<Usd> {
-    let answered: f64 = record.report.cases.iter().map(|case| case.score.fields().cost_usd).sum();
+    let answered: f64 = record.report.cases.iter().map(|case| case.score.numbers().cost_usd).sum();
     let lost = Usd::from_dollars(record.report.total_cost_usd - answered)?;
     (record.mode == Mode::Live && lost > Usd::ZERO).then_some(lost)
 }

@@ -13,5 +13,5 @@ mod run_record;
 pub use per_case::PerCase;
 pub use run_record::{
     EvalRunRecord, GitCommit, MOST_RECORD_BYTES, Mode, OutputKind, ReadRecordError, RecordedRun, RecordedScore,
-    SCHEMA_MINOR, SCHEMA_VERSION, ScoreFields, Sut,
+    SCHEMA_MINOR, SCHEMA_VERSION, ScoreFields, ScoreNumbers, Sut,
 };

@@ -222,6 +222,16 @@ pub type RecordedRun = EvalRunRecord<RecordedScore>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedScore {
     text: Box<str>,
+    numbers: ScoreNumbers,
+}
+
+/// What a score says without a name in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScoreNumbers {
+    pub passed: bool,
+    pub score: f64,
+    pub cost_usd: f64,
+    pub duration_seconds: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -241,7 +251,11 @@ impl RecordedScore {
         &self.text
     }
 
-    /// What the text says. It is read again whenever somebody asks: a record of a hundred thousand cases has as many, and
+    pub fn numbers(&self) -> ScoreNumbers {
+        self.numbers
+    }
+
+    /// All that the text says. It is read again whenever somebody asks: a record of a hundred thousand cases has as many, and
     /// whoever looks at one of them is done with it before the next.
     pub fn fields(&self) -> ScoreFields {
         json::parse(&self.text).expect("it was read when the record was")
@@ -251,8 +265,10 @@ impl RecordedScore {
 impl<'de> Deserialize<'de> for RecordedScore {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        json::parse::<ScoreFields>(raw.get()).map_err(D::Error::custom)?;
-        Ok(Self { text: raw.get().into() })
+        let ScoreFields { passed, score, cost_usd, duration_seconds, .. } =
+            json::parse(raw.get()).map_err(D::Error::custom)?;
+        let numbers = ScoreNumbers { passed, score, cost_usd, duration_seconds };
+        Ok(Self { text: raw.get().into(), numbers })
     }
 }
 
@@ -282,18 +298,13 @@ impl<S> EvalRunRecord<S> {
         }
     }
 
-    /// Every object that this record names itself. A case's object names its files in turn.
-    pub fn named_objects(&self) -> BTreeSet<Digest> {
+    /// Every object that this record names itself, as often as it does. A case's object names its files in turn.
+    pub fn named_objects(&self) -> impl Iterator<Item = Digest> {
         let cases = self.case_digest_set.values().copied();
         let cassettes = self.cassette_digest_set.values().copied().flatten();
         let outputs = self.output_digest_set.values().copied().flatten();
         let logs = self.report.cases.iter().flat_map(|case| [case.logs_digest, case.agent_log_digest]).flatten();
-        cases
-            .chain(cassettes)
-            .chain(outputs)
-            .chain(logs)
-            .chain([self.rubric_digest, self.registration_digest])
-            .collect()
+        cases.chain(cassettes).chain(outputs).chain(logs).chain([self.rubric_digest, self.registration_digest])
     }
 }
 

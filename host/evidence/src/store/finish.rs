@@ -125,7 +125,7 @@ impl StoreWriter {
         if let Some(why) = self.refusal(&record, &link, intents)? {
             return Ok(Fate::Refuse(why));
         }
-        if !record.named_objects().into_iter().all(|object| self.reader().check_object(object).is_ok()) {
+        if !record.named_objects().all(|object| self.reader().check_object(object).is_ok()) {
             return Ok(Fate::Unfit);
         }
         if let Some(defect) = ObjectFacts::new(self.reader()).contradiction(&record) {

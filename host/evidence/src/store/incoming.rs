@@ -4,7 +4,8 @@
 //! content. Any number of objects costs one fsync of the pack and one of its folder. An object that the store has already is not
 //! stored again.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -50,7 +51,9 @@ pub struct IncomingObjects<'a> {
     packs: &'a Packs,
     /// How many packs the store had when the run began.
     packs_before: usize,
-    kept: Mutex<BTreeSet<Digest>>,
+    /// What was kept, by the first half of each digest. Two objects that share it would cost the run its record, which must find every
+    /// object that it names.
+    kept: Mutex<HashSet<u128, BuildHasherDefault<FirstBytes>>>,
     /// `None` when it was published.
     draft: Mutex<Option<Draft>>,
 }
@@ -82,7 +85,7 @@ impl<'a> IncomingObjects<'a> {
 
     /// The same for whoever has hashed the content already. What is kept under a wrong digest is found by every verification.
     pub fn keep_as(&self, digest: Digest, content: &[u8]) -> Result<(), KeepObjectError> {
-        if !lock(&self.kept).insert(digest) {
+        if !lock(&self.kept).insert(half_of(digest)) {
             return Ok(());
         }
         match self.packs.check(digest) {
@@ -110,7 +113,7 @@ impl<'a> IncomingObjects<'a> {
                 self.packs.add(name, draft.pack.places());
                 *unpublished = None;
                 // From here on the packs know.
-                *lock(&self.kept) = BTreeSet::new();
+                *lock(&self.kept) = HashSet::default();
             }
         }
         // Also when nothing is new: whoever wrote the others may not have come to this point.
@@ -197,6 +200,26 @@ impl Drop for IncomingObjects<'_> {
         if let Some(draft) = lock(&self.draft).as_ref() {
             let _ = self.packs.shelf().dir().unlink(&draft.name);
         }
+    }
+}
+
+fn half_of(digest: Digest) -> u128 {
+    let (half, _) = digest.as_bytes().split_at(16);
+    u128::from_be_bytes(half.try_into().expect("it is half of 32"))
+}
+
+/// What is hashed is a digest, so any of its bytes do; and a hash that is drawn at random needs random numbers, which may fail.
+#[derive(Debug, Default)]
+struct FirstBytes(u64);
+
+impl Hasher for FirstBytes {
+    fn write(&mut self, bytes: &[u8]) {
+        let first = bytes.first_chunk().copied().map_or(0, u64::from_ne_bytes);
+        self.0 = first;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

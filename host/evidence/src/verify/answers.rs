@@ -78,7 +78,7 @@ pub(crate) struct ManifestFacts {
 }
 
 /// How many objects are remembered for the next record that names them: a bench has the same cases in every run.
-const MOST_REMEMBERED: usize = 20_000;
+const MOST_REMEMBERED: usize = 8192;
 
 fn make_room<T>(remembered: &mut BTreeMap<Digest, T>) {
     if remembered.len() >= MOST_REMEMBERED {

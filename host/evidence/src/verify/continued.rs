@@ -55,7 +55,7 @@ fn other_answer(record: &RecordedRun, earlier: &RecordedRun, case: &CaseResult<R
     // The cases of a record are sorted by their ids, and both have the same ones.
     let index = record.report.cases.binary_search_by(|other| other.case_id.cmp(id)).ok()?;
     let now = &record.report.cases[index];
-    let (before, after) = (case.score.fields(), now.score.fields());
+    let (before, after) = (case.score.numbers(), now.score.numbers());
     let budget = |record: &RecordedRun| record.budget_usd_set.get(id).copied().flatten().map(f64::to_bits);
     let checks = [
         ("another output", earlier.output_digest_set.get(id) == record.output_digest_set.get(id)),

@@ -142,7 +142,7 @@ fn impossible_fault(outcome: OutcomeClass, score: &ScoreFields, has_output: bool
 
 /// What a case leaves besides its score: a meter that ran forward, and traces of a rubric only where one ran.
 fn impossible_traces(case: &CaseResult<RecordedScore>, has_output: bool) -> Option<&'static str> {
-    let score = case.score.fields();
+    let score = case.score.numbers();
     let rubric_left_something =
         case.fuel_used.is_some() || case.peak_memory_bytes.is_some() || case.logs_digest.is_some();
     let lacks_figures = case.fuel_used.is_none() || case.peak_memory_bytes.is_none();
@@ -183,7 +183,7 @@ fn impossible_answer(record: &RecordedRun, case: &CaseResult<RecordedScore>, has
 /// The first figure of the report that does not follow.
 fn wrong_figure(record: &RecordedRun) -> Option<&'static str> {
     let report = &record.report;
-    let scores = || report.cases.iter().map(|case| (case.outcome, case.score.fields()));
+    let scores = || report.cases.iter().map(|case| (case.outcome, case.score.numbers()));
     let attempted = || scores().filter(|(outcome, _)| *outcome != OutcomeClass::Skipped).map(|(_, score)| score);
     let count = attempted().count() as u64;
     let skipped = report.cases.len() as u64 - count;
@@ -218,7 +218,7 @@ fn wrong_figure(record: &RecordedRun) -> Option<&'static str> {
 /// were lost together with the process that had started them.
 fn wrong_cost(record: &RecordedRun) -> Option<&'static str> {
     let report = &record.report;
-    let sum = report.cases.iter().map(|case| case.score.fields().cost_usd).sum::<f64>() + 0.0;
+    let sum = report.cases.iter().map(|case| case.score.numbers().cost_usd).sum::<f64>() + 0.0;
     let (total_holds, recorded) = match record.mode {
         Mode::Live => (report.total_cost_usd >= sum, 0.0),
         Mode::Cassette => (report.total_cost_usd == 0.0, sum),

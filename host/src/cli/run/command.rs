@@ -120,7 +120,7 @@ fn failing_in(path: &Path, task_class: &TaskClassName) -> Result<BTreeSet<String
         let (found, wanted) = (record.task_class, task_class.clone());
         return Err(RunCommandError::RecordOfOtherClass { path: path.to_owned(), found, wanted }.into());
     }
-    let failing = record.report.cases.into_iter().filter(|case| !case.score.fields().passed);
+    let failing = record.report.cases.into_iter().filter(|case| !case.score.numbers().passed);
     Ok(failing.map(|case| case.case_id.as_str().to_owned()).collect())
 }
 

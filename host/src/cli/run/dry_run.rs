@@ -20,8 +20,8 @@ pub(super) fn dry_run(
 ) -> Result<Exit, Failure> {
     let mut printer = Printer::stdio();
     let (mut cases, mut load_errors) = (0, 0);
-    for name in description.names() {
-        match bench.read_case(&name, input_root) {
+    for name in description.names().iter() {
+        match bench.read_case(name, input_root) {
             Ok(LoadedCase { read, .. }) => {
                 cases += 1;
                 printer.data(&Line::from(&read));
