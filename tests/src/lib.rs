@@ -5,6 +5,7 @@ mod asked;
 pub mod binary;
 pub mod bombs;
 mod command;
+mod small_cases;
 mod waiting;
 mod workbench;
 
