@@ -17,6 +17,11 @@ const PEAK: &str = "import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
 
+const CPU: &str = "import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime, used.ru_stime)";
+
 /// A bench with this many cases: those of vuln-remediation, over and over under other names.
 fn bench_of(cases: usize) -> Workbench {
     let workbench = Workbench::with_bench(BINARY, "vuln-remediation");
@@ -38,10 +43,24 @@ fn bench_of(cases: usize) -> Workbench {
 
 /// The most memory that a command had, in MB, and how long it took.
 fn peak(eval: Eval) -> (u64, Duration) {
+    let (printed, time) = measured(PEAK, eval);
+    let kilobytes: u64 = printed.trim().parse().expect("a number");
+    (kilobytes / 1000, time)
+}
+
+/// Seconds of a processor that a command took of its own and in the kernel, and how long it took.
+fn cpu(eval: Eval) -> (f64, f64, Duration) {
+    let (printed, time) = measured(CPU, eval);
+    let (user, system) = printed.trim().split_once(' ').expect("two numbers");
+    (user.parse().expect("a number"), system.parse().expect("a number"), time)
+}
+
+/// What python3 says of a command that it ran to its end, and how long that took.
+fn measured(script: &str, eval: Eval) -> (String, Duration) {
     let command = eval.into_command();
     let start = Instant::now();
     let output = Command::new("python3")
-        .args(["-c", PEAK])
+        .args(["-c", script])
         .arg(command.get_program())
         .args(command.get_args())
         .env_clear()
@@ -49,8 +68,29 @@ fn peak(eval: Eval) -> (u64, Duration) {
         .current_dir(command.get_current_dir().expect("a folder"))
         .output()
         .expect("python3 runs");
-    let kilobytes: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
-    (kilobytes / 1000, start.elapsed())
+    (String::from_utf8_lossy(&output.stdout).into_owned(), start.elapsed())
+}
+
+/// What a small case costs, with a record and without (a shard keeps no objects), by the number of cases and of workers.
+fn small_cases() {
+    // What is compiled is in the cache from then on.
+    cpu(Workbench::with_small_cases(1, BINARY).eval(["run", "--task-class=fixture"]));
+    for cases in [1_000, 10_000, 100_000] {
+        let workbench = Workbench::with_small_cases(cases, BINARY);
+        for (name, flags) in [("a record", &[][..]), ("a shard", &["--shard=1/1"])] {
+            for workers in ["-j1", "-j2"] {
+                let run = workbench.eval(["run", "--task-class=fixture", workers]).args(flags);
+                let (user, system, time) = cpu(run);
+                for left in [".codegenie", "home/.local"] {
+                    fs::remove_dir_all(workbench.path().join(left)).expect("what a run leaves");
+                }
+                let [user, system, time] = [user, system, time.as_secs_f64()].map(|all| all * 1e6 / cases as f64);
+                println!(
+                    "{name} of {cases:>6} small cases, {workers}: {user:.0} µs + {system:.0} µs in the kernel per case, {time:.0} µs on the clock"
+                );
+            }
+        }
+    }
 }
 
 fn start(program: &str, args: &[&str]) -> Duration {
@@ -103,6 +143,7 @@ fn main() {
     let (ours, nothing) = (start(BINARY, &["--version"]), start("/bin/true", &[]));
     println!("eval-host --version: {ours:.2?} in the middle of {STARTS} starts; /bin/true: {nothing:.2?}");
     gate();
+    small_cases();
     for cases in [100, 300, 1_000, 3_000] {
         let workbench = bench_of(cases);
         for (name, concurrency) in [("one worker", "-j1"), ("two workers", "-j2")] {

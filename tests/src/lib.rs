@@ -7,6 +7,7 @@ pub mod bombs;
 mod command;
 mod figures;
 pub mod packs;
+mod small_cases;
 mod waiting;
 mod workbench;
 

@@ -64,7 +64,7 @@ pub fn in_order<T: Sync, R: Send, E: Send>(
         // Nobody waits for room that nobody makes any more.
         let _closes = OnDrop(|| desk.close());
         for _ in 0..threads {
-            scope.spawn(&worker);
+            scope.spawn(worker);
         }
         while let Some(ready) = desk.wait_for_any() {
             hand_over(ready, &mut take);

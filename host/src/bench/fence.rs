@@ -242,9 +242,9 @@ impl Check {
     fn tracked(&mut self, bench: &BenchFolder, task_class: &TaskClassName, git: &GitFacts) {
         let Some(tracked) = &git.tracked else { return };
         for name in bench.case_names() {
-            let Ok(files) = bench.folder.child("cases").and_then(|cases| cases.read_tree(name)) else { continue };
-            for path in files.keys() {
-                let below = Path::new("cases").join(path.as_ref());
+            let Ok(paths) = bench.folder.child("cases").and_then(|cases| cases.tree_paths(name)) else { continue };
+            for path in paths {
+                let below = Path::new("cases").join(path);
                 if !tracked.contains(&Path::new(task_class.as_str()).join(&below)) {
                     self.gap(below, "git does not track this file: add it");
                 }

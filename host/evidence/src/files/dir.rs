@@ -228,7 +228,7 @@ impl Dir {
     /// The bytes of a regular file of at most `most` bytes.
     pub fn read(&self, name: impl AsRef<OsStr>, most: u64) -> Result<Vec<u8>, FileError> {
         let (file, size) = self.open_file(name.as_ref(), most)?;
-        read_whole(file, size, &self.path.join(name.as_ref()), most)
+        read_whole(&file, size, &self.path.join(name.as_ref()), most)
     }
 
     /// The same, or none.
@@ -412,7 +412,7 @@ pub fn open_ambient_file(path: &Path, most: u64) -> Result<(File, u64), FileErro
 /// The bytes of a regular file that the operator named.
 pub fn read_ambient_file(path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
     let (file, size) = open_ambient_file(path, most)?;
-    read_whole(file, size, path, most)
+    read_whole(&file, size, path, most)
 }
 
 /// A file that is regular and not too large, with its size.
@@ -428,12 +428,12 @@ fn checked(file: File, path: &Path, most: u64) -> Result<(File, u64), FileError>
 }
 
 /// Reads a file that was examined and had `size` bytes then, which are no more than `most`.
-fn read_whole(file: File, size: u64, path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
+fn read_whole(file: &File, size: u64, path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
     let size = usize::try_from(size).unwrap_or(0);
     // Room for one byte more: a read that leaves it empty has come to the end that the file had.
     let mut bytes = Vec::with_capacity(size.saturating_add(1));
     loop {
-        let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)))
+        let read = retry_on_intr(|| rustix::io::read(file, spare_capacity(&mut bytes)))
             .map_err(|errno| FileError::io("read", path, errno))?;
         let length = bytes.len() as u64;
         match read {
@@ -621,7 +621,7 @@ mod tests {
     fn a_file_is_read_to_its_end_whatever_it_had_when_it_was_examined() {
         let (_temp, dir) = zoo();
         let path = dir.path().join("file");
-        let read = |size, most| read_whole(File::open(&path).expect("it opens"), size, &path, most);
+        let read = |size, most| read_whole(&File::open(&path).expect("it opens"), size, &path, most);
         for size in [0, 1, 4, 5, 6, 5000] {
             assert_eq!(read(size, 5).expect("within the bound"), b"12345", "{size}");
         }

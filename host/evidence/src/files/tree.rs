@@ -21,9 +21,43 @@ impl Dir {
     /// Reads every file below the child `name`, keyed by `name/…`.
     pub fn read_tree(&self, name: &str) -> Result<CaseFiles, FileError> {
         let mut tree = Tree { files: CaseFiles::new(), bytes: 0 };
-        tree.add(self, name, name, 1)?;
+        walk(self, name, name, 1, &mut |dir, name, path| tree.add(dir, name, path))?;
         Ok(tree.files)
     }
+
+    /// The same paths, and no file is opened.
+    pub fn tree_paths(&self, name: &str) -> Result<Vec<String>, FileError> {
+        let mut paths = Vec::new();
+        let mut add = |_: &Self, _: &str, path| {
+            paths.push(path);
+            Ok(())
+        };
+        walk(self, name, name, 1, &mut add)?;
+        Ok(paths)
+    }
+}
+
+/// Comes by every file below the child `name`, in order: its directory, its name there, and its path below `prefix`.
+fn walk(
+    parent: &Dir,
+    name: &str,
+    prefix: &str,
+    depth: usize,
+    file: &mut dyn FnMut(&Dir, &str, String) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    if depth > MOST_DEPTH {
+        return Err(wrong(&parent.path().join(name), FileProblem::TooDeep { most: MOST_DEPTH }));
+    }
+    let (dir, entries) = parent.child_with_entries(name)?;
+    for (name, kind) in dir.with_text(entries)? {
+        let path = format!("{prefix}/{name}");
+        match kind {
+            Kind::Directory => walk(&dir, &name, &path, depth + 1, file)?,
+            Kind::File => file(&dir, &name, path)?,
+            other => return Err(wrong(&dir.path().join(name), FileProblem::NotAFile(other))),
+        }
+    }
+    Ok(())
 }
 
 /// A tree while it is being read.
@@ -33,24 +67,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Adds what lies below the child `name`.
-    fn add(&mut self, parent: &Dir, name: &str, prefix: &str, depth: usize) -> Result<(), FileError> {
-        if depth > MOST_DEPTH {
-            return Err(wrong(&parent.path().join(name), FileProblem::TooDeep { most: MOST_DEPTH }));
-        }
-        let (dir, entries) = parent.child_with_entries(name)?;
-        for (name, kind) in dir.with_text(entries)? {
-            let path = format!("{prefix}/{name}");
-            match kind {
-                Kind::Directory => self.add(&dir, &name, &path, depth + 1)?,
-                Kind::File => self.add_file(&dir, &name, path)?,
-                other => return Err(wrong(&dir.path().join(name), FileProblem::NotAFile(other))),
-            }
-        }
-        Ok(())
-    }
-
-    fn add_file(&mut self, dir: &Dir, name: &str, path: String) -> Result<(), FileError> {
+    fn add(&mut self, dir: &Dir, name: &str, path: String) -> Result<(), FileError> {
         let bytes = dir.read(name, MOST_FILE_BYTES)?;
         self.bytes += bytes.len() as u64;
         self.files.insert(path.into(), Arc::from(bytes));
@@ -89,6 +106,7 @@ mod tests {
         let files = dir.read_tree("input").expect("a tree");
         assert_eq!(files.keys().map(AsRef::as_ref).collect::<Vec<_>>(), ["input/a", "input/b/c/d"]);
         assert_eq!(files["input/b/c/d"].as_ref(), b"deep");
+        assert_eq!(dir.tree_paths("input").expect("a tree"), ["input/a", "input/b/c/d"]);
     }
 
     #[test]
