@@ -161,10 +161,11 @@ impl<'a> ObjectFacts<'a> {
 
     /// Whether the record says of who answered, and of what kind the answers are, what the cassettes say.
     fn other_source(&mut self, record: &RecordedRun) -> Option<AnswerDefect> {
-        let (mut answers, mut kinds) = (Vec::new(), BTreeSet::new());
+        let (mut answers, mut kinds) = (BTreeMap::new(), BTreeSet::new());
         for digest in record.cassette_digest_set.values().copied().flatten() {
             let cassette = self.cassette(digest)?;
-            answers.push((Sut::from(cassette.sut.clone()), cassette.output_digest));
+            let output: &mut Option<Digest> = answers.entry(Sut::from(cassette.sut.clone())).or_default();
+            *output = output.or(cassette.output_digest);
             kinds.insert(OutputKind::from(cassette.kind));
         }
         let suts = Sut::of_answers(answers);
