@@ -18,11 +18,12 @@ use eval_model::ids::{CaseId, Digest};
 use eval_model::json;
 use eval_model::money::is_possible_cost;
 use eval_model::outcome::OutcomeClass;
+use eval_model::report::LoadErrorEntry;
 use eval_model::shard::Shard;
 use eval_model::utc::UtcMillis;
 
 use super::answer_set_note::{self, AnswerSetNoteError};
-use super::cases::{AnswerSource, CasesDone, Run};
+use super::cases::{AnswerSource, Run};
 use super::error::RunError;
 use super::event::Event;
 use crate::answers::StoredAnswer;
@@ -108,7 +109,9 @@ pub(crate) struct WriteAnswerSetError {
 /// An answer set that was written, and what came of its cases.
 #[derive(Debug)]
 pub(crate) struct WrittenAnswerSet {
-    pub(crate) done: CasesDone,
+    /// How its cases ended.
+    outcomes: BTreeSet<OutcomeClass>,
+    pub(crate) load_errors: Vec<LoadErrorEntry>,
     pub(crate) started_at: UtcMillis,
 }
 
@@ -136,7 +139,8 @@ impl Run<'_> {
         }
         let path = self.publish(writer, &folder, &name).map_err(not_written)?.display().to_string();
         emit(&Event::AnswerSetWritten { path: &path });
-        Ok(WrittenAnswerSet { done, started_at: self.description.started_at })
+        let outcomes = done.finished.iter().map(|case| case.result.outcome).collect();
+        Ok(WrittenAnswerSet { outcomes, load_errors: done.load_errors, started_at: self.description.started_at })
     }
 
     /// Makes way for an answer set without losing one that was paid for. Those of cassettes cost nothing.
@@ -173,10 +177,9 @@ impl Run<'_> {
 impl WrittenAnswerSet {
     /// The exit code of a shard. Whether its answers are good enough is for the whole run to say.
     pub(crate) fn exit(&self) -> Exit {
-        let is_there = |class| self.done.finished.iter().any(|case| case.result.outcome == class);
-        if !self.done.load_errors.is_empty() || is_there(OutcomeClass::HarnessFault) {
+        if !self.load_errors.is_empty() || self.outcomes.contains(&OutcomeClass::HarnessFault) {
             Exit::HarnessError
-        } else if is_there(OutcomeClass::Skipped) {
+        } else if self.outcomes.contains(&OutcomeClass::Skipped) {
             Exit::UsageOrCap
         } else {
             Exit::Ok

@@ -241,7 +241,7 @@ fn replay_reasons(evidence: &JudgedRecord) -> Vec<Reason> {
 /// Whether the evidence is of this bench: its rubric and limits, and each of its cases.
 fn bench_reasons(record: &RecordedRun, bench: &BenchNow<'_>) -> Vec<Reason> {
     let (recorded, now) = (record.rubric_digest, bench.rubric_digest);
-    let is_missing = |case: &&CaseId| !record.case_digest_set.contains_key(*case);
+    let is_missing = |case: &&CaseId| !record.case_digest_set.contains_key(case);
     let missing: BTreeSet<_> = bench.cases.keys().filter(is_missing).cloned().collect();
     let is_other = |(case, digest): &(&CaseId, &Digest)| bench.cases.get(*case) != Some(&Some(**digest));
     let changed: BTreeSet<_> = record.case_digest_set.iter().filter(is_other).map(|(case, _)| case.clone()).collect();

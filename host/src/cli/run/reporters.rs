@@ -108,7 +108,7 @@ impl Reporters {
             task_class,
             started_at: written.started_at,
             cases: self.cases.iter().flatten().collect(),
-            load_errors: &written.done.load_errors,
+            load_errors: &written.load_errors,
             record: None,
             log_of: &|_| None,
         })?;

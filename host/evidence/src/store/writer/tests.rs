@@ -498,11 +498,18 @@ fn leftovers_of_a_crash_are_in_nobodys_way() {
         findings.iter().any(|finding| finding.starts_with("`packs/.tmp-dead`: a crash left it unfinished")),
         "{findings:?}"
     );
-    let alive = store.incoming().expect("it takes objects");
-    alive.keep(b"still needed").expect("kept");
     append(&store, "a", 2);
     assert!(!cut.exists(), "a run takes away what it finds");
-    fs::write(&cut, torn).expect("written");
+}
+
+#[test]
+fn what_a_crash_left_of_a_pack_is_taken_away_and_that_of_a_run_that_is_alive_is_not() {
+    let (_temp, store) = new_store();
+    append(&store, "a", 1);
+    fs::write(store.reader().runs().path().join(".tmp-cut"), "{\"sch").expect("written");
+    let alive = store.incoming().expect("it takes objects");
+    alive.keep(b"still needed").expect("kept");
+    fs::write(packs_of(&store).join(".tmp-dead"), "eval-host/pack/v1\nhalf an obj").expect("written");
     assert_eq!(state_of(&store).0, State::Incomplete);
     let ends: Vec<_> = store.finish().expect("finished").into_iter().map(|draft| draft.end).collect();
     assert_eq!(ends, [DraftEnd::TakenAway, DraftEnd::SetAside("unfinished/cut.0".to_owned())]);
