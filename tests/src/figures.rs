@@ -1,15 +1,16 @@
-//! What a benchmark prints: figures, each with its unit, and ratios, each with what is required of it.
+//! What a benchmark prints: figures, each with its unit, some of them with what is required of them.
 //!
 //! A line for people by default; with `-- --table` tab-separated fields for a script that collects the figures of several benchmarks:
-//! `name<TAB>value<TAB>unit`, and for a ratio also `<TAB>at most 1<TAB>holds`. A ratio that does not hold is said and fails
-//! nothing: a machine that has other work to do would fail any of them.
+//! `name<TAB>value<TAB>unit`, and where something is required also `<TAB>at most 1<TAB>holds`. A figure that does not hold is
+//! said and fails nothing: a machine that has other work to do would fail any of them. With `-- --quick` a benchmark measures less: to
+//! see that it works, not to know anything.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's figures are its output")]
 
 use std::env;
 use std::fmt;
 
-/// What is required of a ratio.
+/// What is required of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     AtMost(f64),
@@ -42,12 +43,19 @@ impl fmt::Display for Bound {
 #[derive(Debug, Clone, Copy)]
 pub struct Figures {
     is_table: bool,
+    is_quick: bool,
 }
 
 impl Figures {
     /// In the form that the command line asks for.
     pub fn asked_for() -> Self {
-        Self { is_table: env::args().any(|argument| argument == "--table") }
+        let asked_for = |flag: &str| env::args().any(|argument| argument == flag);
+        Self { is_table: asked_for("--table"), is_quick: asked_for("--quick") }
+    }
+
+    /// How much to measure.
+    pub fn size<T>(self, usual: T, quick: T) -> T {
+        if self.is_quick { quick } else { usual }
     }
 
     /// A figure with its unit: `µs`, `ms`, `MB`, `per second`.
@@ -62,11 +70,16 @@ impl Figures {
 
     /// A ratio with what is required of it.
     pub fn ratio(self, name: &str, value: f64, bound: Bound) {
+        self.required(name, value, "times", bound);
+    }
+
+    /// A figure with what is required of it, in the same unit.
+    pub fn required(self, name: &str, value: f64, unit: &str, bound: Bound) {
         let (shown, verdict) = (rounded(value), bound.verdict(value));
         if self.is_table {
-            println!("{name}\t{shown}\ttimes\t{bound}\t{verdict}");
+            println!("{name}\t{shown}\t{unit}\t{bound}\t{verdict}");
         } else {
-            println!("{name:<72} {shown:>10} times, {bound}: {verdict}");
+            println!("{name:<72} {shown:>10} {unit}, {bound}: {verdict}");
         }
     }
 

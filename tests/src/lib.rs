@@ -8,12 +8,14 @@ mod command;
 mod figures;
 pub mod packs;
 mod small_cases;
+mod usage;
 mod waiting;
 mod workbench;
 
 pub use asked::asked_of;
 pub use command::{Ended, Eval};
 pub use figures::{Bound, Figures};
+pub use usage::Usage;
 pub use waiting::{PATIENCE, has, until};
 pub use workbench::{FIXTURE, Workbench, copy_tree, install_rubric, project_root};
 

@@ -118,6 +118,18 @@ impl Workbench {
         install_rubric(&self.path().join("bench").join(task_class), component);
     }
 
+    /// The store of a command line that names no other.
+    pub fn store(&self) -> PathBuf {
+        self.path().join(".codegenie/eval")
+    }
+
+    /// Takes away the store and what is remembered of it, if there is one.
+    pub fn forget_runs(&self) {
+        for left in [".codegenie", "home/.local"] {
+            let _ = fs::remove_dir_all(self.path().join(left));
+        }
+    }
+
     pub fn path(&self) -> &Path {
         self.temp.path()
     }
