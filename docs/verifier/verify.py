@@ -23,6 +23,8 @@ import re
 import stat
 import sys
 
+from blake3 import blake3
+
 from notes import Keys, MOST_CHECKPOINT_BYTES, MOST_NOTE_BYTES, open_note
 from record import GENESIS, MANIFEST, RECORD, blake, check_cassette, check_contents, check_continued, check_record, read_cassette, sut_key
 from strict import (Bad, INCOMPLETE, LONE, OK, STATES, TAMPERED, UNVERIFIABLE, check_version, count, digest, fields, list_of,
@@ -32,6 +34,7 @@ MOST_RECORD_BYTES = MOST_OBJECT_BYTES = 64 << 20
 MOST_MARKER_BYTES, MOST_ROOT_BYTES, MOST_ENTRIES = 64 << 10, 4096, 1_000_000
 IGNORED = (".DS_Store", "Thumbs.db")
 PACK_FIRST_LINE = b"eval-host/pack/v1\n"
+MOST_PACK_LINE = 64 + 1 + 8 + 1
 PACK_HEADER = re.compile(rb"([0-9a-f]{64}) (0|[1-9][0-9]{0,7})\n")
 PACK_NAME = re.compile(r"[0-9a-f]{64}\.pack")
 INDEX_NAME = re.compile(r"[0-9a-f]{64}\.index")
@@ -91,7 +94,7 @@ class Folder:
         try:
             want(stat.S_ISREG(os.lstat(path).st_mode), "it is not a file")
             with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-                data = file.read(min(most, os.fstat(file.fileno()).st_size) + 1)
+                data = file.read(most + 1)
         except FileNotFoundError:
             raise Missing from None
         except OSError as error:
@@ -99,8 +102,20 @@ class Folder:
         want(len(data) <= most, "it is too large")
         return data
 
+    def open(self, area, name):
+        path = os.path.join(self.root, area, name)
+        try:
+            want(stat.S_ISREG(os.lstat(path).st_mode), "it is not a file")
+            file = open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+        except FileNotFoundError:
+            raise Missing from None
+        except OSError as error:
+            raise Bad(UNVERIFIABLE, f"it cannot be read: {error.strerror}") from None
+        return file, os.fstat(file.fileno()).st_size
+
     def part(self, area, name, start, length):
-        with open(os.open(os.path.join(self.root, area, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        file, _ = self.open(area, name)
+        with file:
             file.seek(start)
             return file.read(length)
 
@@ -152,23 +167,31 @@ class Archive:
         want(length <= most, "it is too large")
         return self.at(start, length)
 
+    def open(self, area, name):
+        start, length = self.entries[f"{area}/{name}"]
+        self.file.seek(start)
+        return self.file, length
+
     def part(self, area, name, start, length):
         return self.at(self.entries[f"{area}/{name}"][0] + start, length)
 
 
-def read_pack(data, add):
+def read_pack(file, size, add):
     """Shows every object of a pack, and gives the name that its lines make. What was shown before something is wrong stays."""
-    want(data[: len(PACK_FIRST_LINE)] == PACK_FIRST_LINE, "it does not begin as a pack does")
-    at, lines = len(PACK_FIRST_LINE), [PACK_FIRST_LINE]
-    while at < len(data):
-        header = PACK_HEADER.match(data, at)
+    lines, at = blake3(PACK_FIRST_LINE), len(PACK_FIRST_LINE)
+    want(size >= at and file.read(at) == PACK_FIRST_LINE, "it does not begin as a pack does")
+    while at < size:
+        line = file.readline(MOST_PACK_LINE)
+        header = PACK_HEADER.fullmatch(line)
         want(header and int(header[2]) <= MOST_OBJECT_BYTES, f"there is no header of an object at byte {at}")
-        start, end = header.end(), header.end() + int(header[2])
-        want(data[end : end + 1] == b"\n", f"an object does not end where its header at byte {at} says")
-        add(header[1].decode(), start, data[start:end])
-        lines.append(header[0])
-        at = end + 1
-    return blake(b"".join(lines)) + ".pack"
+        start, length = at + len(line), int(header[2])
+        want(start + length < size, f"an object does not end where its header at byte {at} says")
+        content = file.read(length)
+        want(file.read(1) == b"\n", f"an object does not end where its header at byte {at} says")
+        add(header[1].decode(), start, content)
+        lines.update(line)
+        at = start + length + 1
+    return lines.hexdigest() + ".pack"
 
 
 # --- A whole body of evidence --------------------------------------------------------------------------------------------------
@@ -278,7 +301,8 @@ class Verification:
                 self.changed.add(digest_)
                 self.report(Bad(TAMPERED, f"the object {digest_} was changed"), f"packs/{name}")
 
-        found = read_pack(self.source.read("packs", name, 1 << 40), add)
+        file, size = self.source.open("packs", name)
+        found = read_pack(file, size, add)
         want(found == name, f"it was edited or renamed: a pack with these lines is called {found}")
 
     # Records and their chains.

@@ -120,8 +120,14 @@ pub enum OpenVerifiedError {
     },
 }
 
+/// The first of what was found, in one line.
 fn joined(findings: &[Finding]) -> String {
-    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    const MOST: usize = 3;
+    let mut said = findings.iter().take(MOST).map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    if findings.len() > MOST {
+        said += &format!("; and {} more findings", findings.len() - MOST);
+    }
+    said
 }
 
 impl Advice for OpenVerifiedError {

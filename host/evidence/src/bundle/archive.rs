@@ -14,6 +14,9 @@ use crate::pack::Span;
 const BLOCK: usize = 512;
 const MOST_NAME_BYTES: usize = 100;
 
+/// Most bytes of one entry: what eleven octal digits can say.
+pub(super) const MOST_ENTRY_BYTES: u64 = 0o777_7777_7777;
+
 /// Most entries that are looked at: a hundred times what a large bench needs.
 const MOST_ENTRIES: u64 = 1_000_000;
 
@@ -48,7 +51,7 @@ pub(super) struct Archive {
 pub(super) fn header(name: &str, size: u64) -> Option<[u8; BLOCK]> {
     let mut header = [0; BLOCK];
     let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
-    if name.is_empty() || name.len() > MOST_NAME_BYTES || size > 0o777_7777_7777 {
+    if name.is_empty() || name.len() > MOST_NAME_BYTES || size > MOST_ENTRY_BYTES {
         return None;
     }
     put(0, name.as_bytes());

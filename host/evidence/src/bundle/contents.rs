@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::archive::{Archive, ArchiveError, Entry, begin_entry, end_entry, write_end, write_entry};
+use super::archive::{Archive, ArchiveError, Entry, MOST_ENTRY_BYTES, begin_entry, end_entry, write_end, write_entry};
 
 use crate::anchor::MOST_NOTE_BYTES;
 use crate::chain::{Link, RecordFileName, StoreId, hash_of};
@@ -26,6 +26,11 @@ use eval_model::ids::{Digest, TaskClassName};
 pub enum ExportError {
     #[error("the bundle cannot be written")]
     Write(#[source] io::Error),
+    #[error(
+        "the objects of the record take {size} bytes, more than the {MOST_ENTRY_BYTES} that a bundle can hold: hand over the store \
+         itself, which `eval-host verify --replay` checks as well"
+    )]
+    TooLarge { size: u64 },
     #[error("the bundle cannot be given its place")]
     Place(#[source] FileError),
     #[error("a record or its note cannot be read any more")]
@@ -49,7 +54,7 @@ impl Advice for ExportError {
             Self::Changed => Exit::EvidenceBroken,
             Self::Object(error) => error.exit(),
             Self::Case(error) => error.exit(),
-            Self::LeftOut { .. } => Exit::UsageOrCap,
+            Self::LeftOut { .. } | Self::TooLarge { .. } => Exit::UsageOrCap,
             _ => Exit::HarnessError,
         }
     }
@@ -68,6 +73,8 @@ pub fn export(
         let (task_class, seq) = last;
         return Err(ExportError::LeftOut { task_class, seq });
     }
+    let objects = objects_of(evidence, link)?;
+    let pack = PlannedPack::of(evidence, &objects)?;
     write_entry(out, IDENTITY, &encode_identity(evidence.id())).map_err(ExportError::Write)?;
     write_entry(out, EXCERPT, &Excerpt::up_to(link).encode()).map_err(ExportError::Write)?;
     let records: BTreeMap<_, _> =
@@ -75,29 +82,41 @@ pub fn export(
     for (name, link) in records {
         write_record(evidence, name.as_str(), link, out)?;
     }
-    write_objects(evidence, &objects_of(evidence, link)?, out)?;
+    pack.write(evidence, &objects, out)?;
     write_end(out).map_err(ExportError::Write)
 }
 
-/// Writes the objects as one pack. Its name and its size stand before it, and both follow from what the objects' headers say.
-fn write_objects(evidence: &dyn Evidence, objects: &[Digest], out: &mut dyn Write) -> Result<(), ExportError> {
-    let (mut lines, mut size) = (Lines::new(), FIRST_LINE.len() as u64);
-    for digest in objects {
-        let length = evidence.object_length(*digest).map_err(ExportError::Object)?;
-        let header = Header { digest: *digest, length };
-        lines.add(header.line().as_bytes());
-        size += header.size();
-    }
-    begin_entry(out, &format!("{PACKS}/{}", lines.name()), size).map_err(ExportError::Write)?;
-    out.write_all(FIRST_LINE).map_err(ExportError::Write)?;
-    for digest in objects {
-        let content = evidence.object(*digest).map_err(ExportError::Object)?;
-        let line = Header { digest: *digest, length: content.len() as u64 }.line();
-        for part in [line.as_bytes(), &content, &[END_OF_CONTENT]] {
-            out.write_all(part).map_err(ExportError::Write)?;
+/// The pack of a bundle, whose name and size stand before it. Both follow from what the objects' headers say.
+struct PlannedPack {
+    name: PackName,
+    size: u64,
+}
+
+impl PlannedPack {
+    fn of(evidence: &dyn Evidence, objects: &[Digest]) -> Result<Self, ExportError> {
+        let (mut lines, mut size) = (Lines::new(), FIRST_LINE.len() as u64);
+        for digest in objects {
+            let length = evidence.object_length(*digest).map_err(ExportError::Object)?;
+            let header = Header { digest: *digest, length };
+            lines.add(header.line().as_bytes());
+            size += header.size();
         }
+        let plan = Self { name: lines.name(), size };
+        if size > MOST_ENTRY_BYTES { Err(ExportError::TooLarge { size }) } else { Ok(plan) }
     }
-    end_entry(out, size).map_err(ExportError::Write)
+
+    fn write(&self, evidence: &dyn Evidence, objects: &[Digest], out: &mut dyn Write) -> Result<(), ExportError> {
+        begin_entry(out, &format!("{PACKS}/{}", self.name), self.size).map_err(ExportError::Write)?;
+        out.write_all(FIRST_LINE).map_err(ExportError::Write)?;
+        for digest in objects {
+            let content = evidence.object(*digest).map_err(ExportError::Object)?;
+            let line = Header { digest: *digest, length: content.len() as u64 }.line();
+            for part in [line.as_bytes(), &content, &[END_OF_CONTENT]] {
+                out.write_all(part).map_err(ExportError::Write)?;
+            }
+        }
+        end_entry(out, self.size).map_err(ExportError::Write)
+    }
 }
 
 /// Writes a record that is still the one that was verified, and the note beside it.
@@ -198,7 +217,7 @@ impl Shelf for InBundle {
         self.archive.span(*entry).map_err(|error| FileError::io("opened", &self.path(name), error))
     }
 
-    fn index(&self, _: PackName) -> Option<Vec<u8>> {
+    fn index(&self, _: PackName, _: u64) -> Option<Vec<u8>> {
         None
     }
 

@@ -40,9 +40,9 @@ impl Catalog {
         self.places.dedup();
     }
 
-    /// Forgets what was said of a pack.
-    pub(crate) fn forget(&mut self, pack: u32) {
-        self.places.retain(|place| place.pack != pack);
+    /// Forgets what was said of some packs.
+    pub(crate) fn forget(&mut self, is_forgotten: impl Fn(u32) -> bool) {
+        self.places.retain(|place| !is_forgotten(place.pack));
     }
 
     /// The places where an object may be.

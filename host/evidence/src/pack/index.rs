@@ -14,8 +14,13 @@ const ENTRY: usize = 16;
 /// From how many objects on a pack has an index. Fewer are found as fast by reading the pack.
 pub(crate) const FEWEST: usize = 1024;
 
-/// Most bytes that are read of an index.
-pub(crate) const MOST_BYTES: u64 = 1 << 30;
+/// The fewest bytes that an object takes in a pack: a header, and two newlines around nothing.
+const LEAST_OBJECT: u64 = 64 + 1 + 1 + 1 + 1;
+
+/// Most bytes that the index of a pack of this size can have.
+pub(crate) const fn most_bytes(pack: u64) -> u64 {
+    pack / LEAST_OBJECT * ENTRY as u64
+}
 
 /// The bytes of the index of a pack.
 pub(crate) fn encode(places: &[Place]) -> Vec<u8> {

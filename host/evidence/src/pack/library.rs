@@ -29,12 +29,16 @@ pub(crate) trait Shelf: fmt::Debug + Sync {
 
     fn open(&self, name: PackName) -> Result<Span, FileError>;
 
-    /// What lies beside a pack as its index, if anything does. It is a hint, so what cannot be read is as good as nothing.
-    fn index(&self, name: PackName) -> Option<Vec<u8>>;
+    /// What lies beside a pack as its index, if anything of at most this size does. It is a hint, so what cannot be read is as good
+    /// as nothing.
+    fn index(&self, name: PackName, most: u64) -> Option<Vec<u8>>;
 
     /// For messages.
     fn path(&self, name: PackName) -> PathBuf;
 }
+
+/// How many changed objects of a pack are named. The others are counted.
+const MOST_NAMED: usize = 16;
 
 /// Something that a survey found wrong.
 #[derive(Debug)]
@@ -48,6 +52,8 @@ pub(crate) enum PackDefect {
     Pack(PackError),
     /// One object of it is not what its header says.
     Object(ReadObjectError),
+    /// And so many more.
+    MoreObjects(usize),
 }
 
 #[derive(Debug)]
@@ -97,15 +103,22 @@ impl<S: Shelf> Library<S> {
         self.open().clear();
         for name in self.shelf.names()? {
             let number = known.add(name, true);
+            let mut changed = 0;
             let outcome = self.read_pack(name, |seen| {
                 visit(seen.header.digest);
                 places.push(Place::new(seen.header.digest, number, seen.offset));
                 if seen.found != seen.header.digest {
                     known.changed.insert((number, seen.offset), seen.found);
-                    let changed = ReadObjectError::Changed { digest: seen.header.digest, found: seen.found };
-                    findings.push(PackFinding { pack: name, defect: PackDefect::Object(changed) });
+                    changed += 1;
+                    if changed <= MOST_NAMED {
+                        let changed = ReadObjectError::Changed { digest: seen.header.digest, found: seen.found };
+                        findings.push(PackFinding { pack: name, defect: PackDefect::Object(changed) });
+                    }
                 }
             });
+            if changed > MOST_NAMED {
+                findings.push(PackFinding { pack: name, defect: PackDefect::MoreObjects(changed - MOST_NAMED) });
+            }
             if let Err(error) = outcome {
                 findings.push(PackFinding { pack: name, defect: PackDefect::Pack(error) });
             }
@@ -186,19 +199,20 @@ impl<S: Shelf> Library<S> {
     ) -> Result<Looked<T>, ReadObjectError> {
         let guard = self.known();
         let Some(known) = guard.as_ref() else { return Ok(Looked::Missing) };
-        let mut changed = None;
+        // One pack that cannot be read hides nothing that another has.
+        let mut wrong = None;
         for place in known.catalog.of(digest) {
             let name = known.packs[place.pack as usize].name;
-            let failed = |source| ReadObjectError::Io { digest, source };
-            let span = self.span(name).map_err(failed)?;
-            let asked = ask(known, &span, place);
-            match asked.map_err(|error| failed(FileError::io("read", &self.shelf.path(name), error)))? {
-                Some(Ok(found)) => return Ok(Looked::Found(found)),
-                Some(Err(found)) => changed = Some(ReadObjectError::Changed { digest, found }),
-                None => {}
+            let read = |error| FileError::io("read", &self.shelf.path(name), error);
+            let asked = self.span(name).and_then(|span| ask(known, &span, place).map_err(read));
+            match asked {
+                Ok(Some(Ok(found))) => return Ok(Looked::Found(found)),
+                Ok(Some(Err(found))) => wrong = Some(ReadObjectError::Changed { digest, found }),
+                Ok(None) => {}
+                Err(source) => wrong = wrong.or(Some(ReadObjectError::Io { digest, source })),
             }
         }
-        changed.map_or(Ok(Looked::Missing), Err)
+        wrong.map_or(Ok(Looked::Missing), Err)
     }
 
     fn begin(&self) -> Result<(), FileError> {
@@ -210,7 +224,8 @@ impl<S: Shelf> Library<S> {
 
     /// Learns where the objects of a pack are: from its index, or else from itself.
     fn learn(&self, known: &mut Known, name: PackName) -> Vec<Place> {
-        let index = self.shelf.index(name);
+        let size = self.shelf.open(name).map(|span| span.size());
+        let index = self.shelf.index(name, index::most_bytes(size.unwrap_or(0)));
         let number = known.add(name, index.is_none());
         match index.and_then(|bytes| index::decode(&bytes, number)) {
             Some(places) => places,
@@ -225,11 +240,12 @@ impl<S: Shelf> Library<S> {
         }
         let mut guard = self.known_mut();
         let Some(known) = guard.as_mut() else { return false };
+        let indexed: Vec<_> = known.packs.iter().map(|pack| !pack.was_read).collect();
+        known.catalog.forget(|pack| indexed[pack as usize]);
         let mut places = Vec::new();
         for number in 0..known.packs.len() {
             let KnownPack { name, was_read: false } = known.packs[number] else { continue };
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            known.catalog.forget(number);
             places.extend(self.places_in(known, number, name));
         }
         known.catalog.add(places);

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
@@ -61,8 +61,10 @@ pub struct IncomingObjects<'a> {
 /// A pack under a name that nothing refers to. The lock on its file says that the run is alive.
 #[derive(Debug)]
 struct Draft {
+    dir: Arc<Dir>,
     name: String,
     pack: PackDraft,
+    is_published: bool,
 }
 
 impl<'a> IncomingObjects<'a> {
@@ -94,7 +96,7 @@ impl<'a> IncomingObjects<'a> {
                 let mut draft = lock(&self.draft);
                 let draft = draft.as_mut().ok_or(KeepObjectError::Late)?;
                 let appended = draft.pack.append(digest, content);
-                Ok(appended.map_err(|error| draft.failed(self.packs.shelf().dir(), error))?)
+                Ok(appended.map_err(|error| draft.failed(error))?)
             }
             Err(error) => Err(KeepObjectError::Existing(error)),
         }
@@ -109,7 +111,7 @@ impl<'a> IncomingObjects<'a> {
                 self.leave_out_what_came_since(draft)?;
             }
             if !draft.pack.places().is_empty() {
-                let name = draft.publish(dir)?;
+                let name = draft.publish()?;
                 self.packs.add(name, draft.pack.places());
                 *unpublished = None;
                 // From here on the packs know.
@@ -122,9 +124,8 @@ impl<'a> IncomingObjects<'a> {
 
     /// Another run may have stored some of the objects meanwhile, and each is stored once. Then the pack is written anew.
     fn leave_out_what_came_since(&self, draft: &mut Draft) -> Result<(), KeepObjectError> {
-        let dir = self.packs.shelf().dir();
         let flushed = draft.pack.flush();
-        let failed = |error| draft.failed(dir, error);
+        let failed = |error| draft.failed(error);
         flushed.map_err(failed)?;
         let span = draft.span().map_err(failed)?;
         let mut own = Vec::new();
@@ -144,61 +145,68 @@ impl<'a> IncomingObjects<'a> {
         if left.len() == own.len() {
             return Ok(());
         }
-        let mut again = Draft::begin(dir)?;
+        let mut again = Draft::begin(&draft.dir)?;
         for (digest, offset) in left {
             let content = span.content_at(offset, digest).map_err(failed)?.unwrap_or_default();
             again.pack.append(digest, &content).map_err(failed)?;
         }
-        dir.unlink(&draft.name)?;
         *draft = again;
         Ok(())
     }
 }
 
 impl Draft {
-    fn begin(dir: &Dir) -> Result<Self, KeepObjectError> {
-        let mut number = [0; 8];
-        getrandom::fill(&mut number).map_err(KeepObjectError::Random)?;
-        let name = format!("{DRAFT_PREFIX}{:016x}", u64::from_be_bytes(number));
-        let file = dir.create(&name, Audience::Owner)?;
-        // Nobody else knows the name, and who lists the folder holds the store's lock.
-        hold(&file, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|errno| FileError::io("locked", &dir.path().join(&name), errno))?;
-        Ok(Self { name, pack: PackDraft::begin(file) })
+    fn begin(dir: &Arc<Dir>) -> Result<Self, KeepObjectError> {
+        loop {
+            let mut number = [0; 8];
+            getrandom::fill(&mut number).map_err(KeepObjectError::Random)?;
+            let name = format!("{DRAFT_PREFIX}{:016x}", u64::from_be_bytes(number));
+            let file = dir.create(&name, Audience::Owner)?;
+            let held = hold(&file, FlockOperation::NonBlockingLockExclusive);
+            let draft = Self { dir: dir.clone(), name, pack: PackDraft::begin(file), is_published: false };
+            // Who sweeps holds the store's lock; anybody else who locks what he finds must not make this draft look dead.
+            if held.map_err(|errno| FileError::io("locked", &dir.path().join(&draft.name), errno))? {
+                return Ok(draft);
+            }
+        }
     }
 
-    fn failed(&self, dir: &Dir, error: io::Error) -> FileError {
-        FileError::io("written", &dir.path().join(&self.name), error)
+    fn failed(&self, error: io::Error) -> FileError {
+        FileError::io("written", &self.dir.path().join(&self.name), error)
     }
 
     fn span(&self) -> io::Result<Span> {
         Ok(Span::new(self.pack.file().try_clone()?, 0, self.pack.size()))
     }
 
-    /// Makes the pack durable and gives it its name. The index needs no fsync: without it the pack is read whole.
-    fn publish(&mut self, dir: &Dir) -> Result<PackName, FileError> {
-        self.pack.flush().map_err(|error| self.failed(dir, error))?;
-        dir.sync_file(self.pack.file(), &self.name)?;
+    /// Makes the pack durable and gives it its name.
+    fn publish(&mut self) -> Result<PackName, FileError> {
+        self.pack.flush().map_err(|error| self.failed(error))?;
+        self.dir.sync_file(self.pack.file(), &self.name)?;
         let name = self.pack.name();
-        dir.rename_new(&self.name, dir, &name.to_string())?;
-        let places = self.pack.places();
-        if places.len() >= index::FEWEST {
-            let index = name.index_name();
-            // One that lies there already is of a pack that is gone.
-            match dir.unlink(&index) {
-                Err(error) if !error.is_missing() => return Err(error),
-                _ => dir.write_new(&index, &index::encode(places))?,
-            }
+        self.dir.rename_new(&self.name, &self.dir, &name.to_string())?;
+        self.is_published = true;
+        if self.pack.places().len() >= index::FEWEST {
+            self.write_index(&name.index_name());
         }
         Ok(name)
     }
+
+    /// An index is a hint, and without it the pack is read whole: so it needs no fsync, and one that cannot be written costs no run
+    /// its record. One that lies there already is of a pack that is gone.
+    fn write_index(&self, name: &str) {
+        let _ = self.dir.unlink(name);
+        if self.dir.write_new(name, &index::encode(self.pack.places())).is_err() {
+            let _ = self.dir.unlink(name);
+        }
+    }
 }
 
-impl Drop for IncomingObjects<'_> {
-    /// Whatever is still called a draft is no evidence. What cannot be taken away is swept by the next run.
+impl Drop for Draft {
+    /// What is still called a draft is no evidence. What cannot be taken away is swept by the next run.
     fn drop(&mut self) {
-        if let Some(draft) = lock(&self.draft).as_ref() {
-            let _ = self.packs.shelf().dir().unlink(&draft.name);
+        if !self.is_published {
+            let _ = self.dir.unlink(&self.name);
         }
     }
 }

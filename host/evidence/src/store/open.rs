@@ -40,6 +40,8 @@ pub enum OpenStoreError {
         path.display()
     )]
     NetworkFilesystem { path: PathBuf, kind: &'static str },
+    #[error("the folder `{}` is missing from the store: put it back from a copy", path.display())]
+    NoPart { path: PathBuf },
     #[error("`{}` is no store: it has no `{IDENTITY}`, and no records", path.display())]
     NotAStore { path: PathBuf },
     #[error("`{}` has records, but no `{IDENTITY}` that says which store it is; restore that file", path.display())]

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
@@ -13,14 +14,14 @@ use rustix::io::{Errno, retry_on_intr};
 use super::open::PACKS;
 use super::reader::{DRAFT_PREFIX, is_ignored};
 use crate::files::{Dir, FileError, FileProblem, printable};
-use crate::pack::{Library, PackDefect, PackFinding, PackName, Shelf, Span, index};
+use crate::pack::{Library, PackDefect, PackFinding, PackName, Shelf, Span};
 use crate::verify::{Defect, Finding};
 
 /// The packs of a store.
 pub(super) type Packs = Library<Folder>;
 
 #[derive(Debug)]
-pub(super) struct Folder(Dir);
+pub(super) struct Folder(Arc<Dir>);
 
 impl Shelf for Folder {
     fn names(&self) -> Result<Vec<PackName>, FileError> {
@@ -33,8 +34,8 @@ impl Shelf for Folder {
         Ok(Span::new(file, 0, size))
     }
 
-    fn index(&self, name: PackName) -> Option<Vec<u8>> {
-        self.0.read(name.index_name(), index::MOST_BYTES).ok()
+    fn index(&self, name: PackName, most: u64) -> Option<Vec<u8>> {
+        self.0.read(name.index_name(), most).ok()
     }
 
     fn path(&self, name: PackName) -> PathBuf {
@@ -43,37 +44,38 @@ impl Shelf for Folder {
 }
 
 pub(super) fn packs(dir: Dir) -> Packs {
-    Library::new(Folder(dir))
+    Library::new(Folder(Arc::new(dir)))
 }
 
 impl Folder {
-    pub(super) fn dir(&self) -> &Dir {
+    pub(super) fn dir(&self) -> &Arc<Dir> {
         &self.0
     }
 
     /// What lies in the folder and should not, and what a crash left there.
     pub(super) fn strangers(&self) -> Result<Vec<Finding>, FileError> {
-        let finding = |name: OsString| -> Result<Option<Finding>, FileError> {
+        let finding = |name: OsString| {
             let file = format!("{PACKS}/{}", printable(&name));
             let defect = match Resident::of(&name) {
-                Resident::AtHome => return Ok(None),
+                Resident::AtHome => return None,
                 Resident::Stranger => Defect::ForeignPack,
-                Resident::Draft => match self.life(&name)? {
-                    Life::Now => return Ok(None),
-                    Life::Over => Defect::PackDraft,
-                    Life::Never => Defect::ForeignPack,
+                Resident::Draft => match self.life(&name) {
+                    Ok(Life::Now) => return None,
+                    Ok(Life::Over) => Defect::PackDraft,
+                    Ok(Life::Never) => Defect::ForeignPack,
+                    Err(error) => Defect::Unreadable(error),
                 },
             };
-            Ok(Some(Finding::of_file(file, defect)))
+            Some(Finding::of_file(file, defect))
         };
-        self.0.names()?.into_iter().filter_map(|name| finding(name).transpose()).collect()
+        Ok(self.0.names()?.into_iter().filter_map(finding).collect())
     }
 
-    /// Takes away what crashes left, and says what that was. The caller holds the store's lock.
+    /// Takes away what crashes left, as far as it can be looked at, and says what that was. The caller holds the store's lock.
     pub(super) fn sweep(&self) -> Result<Vec<String>, FileError> {
         let mut swept = Vec::new();
         for name in self.0.names()? {
-            if matches!(Resident::of(&name), Resident::Draft) && matches!(self.life(&name)?, Life::Over) {
+            if matches!(Resident::of(&name), Resident::Draft) && matches!(self.life(&name), Ok(Life::Over)) {
                 self.0.unlink(&name)?;
                 swept.push(printable(&name));
             }
@@ -138,6 +140,7 @@ impl From<PackFinding> for Finding {
         let defect = match defect {
             PackDefect::Pack(error) => Defect::Pack(error),
             PackDefect::Object(error) => Defect::PackedObject(error),
+            PackDefect::MoreObjects(more) => Defect::MorePackedObjects { more },
         };
         Self::of_file(format!("{PACKS}/{pack}"), defect)
     }

@@ -32,7 +32,7 @@ impl StoreReader {
         Ok(owner.into_iter().chain(mode).collect())
     }
 
-    /// The store's folders and what should be its records, by names that are safe to print.
+    /// The store's folders and what should be its records and packs, by names that are safe to print.
     fn things(&self) -> Result<Vec<(String, Stat)>, FileError> {
         let folders = [
             (".", Some(self.root())),
@@ -46,9 +46,11 @@ impl StoreReader {
                 things.push((name.to_owned(), folder.stat()?));
             }
         }
-        for name in self.runs().names()? {
-            if let Some(stat) = self.runs().stat_of(&name)? {
-                things.push((format!("{}/{}", open::RUNS, printable(&name)), stat));
+        for (area, folder) in [(open::RUNS, self.runs()), (open::PACKS, self.packs().shelf().dir())] {
+            for name in folder.names()? {
+                if let Some(stat) = folder.stat_of(&name)? {
+                    things.push((format!("{area}/{}", printable(&name)), stat));
+                }
             }
         }
         Ok(things)

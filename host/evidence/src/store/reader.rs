@@ -148,7 +148,7 @@ impl StoreReader {
         };
         let excerpt = excerpt::read(&root)?;
         let area =
-            |name| root.child_if_any(name)?.ok_or_else(|| OpenStoreError::Missing { path: root.path().join(name) });
+            |name| root.child_if_any(name)?.ok_or_else(|| OpenStoreError::NoPart { path: root.path().join(name) });
         let (runs, packs, started) = (area(open::RUNS)?, packs(area(open::PACKS)?), root.child_if_any(open::STARTED)?);
         Ok(Self { id, excerpt, root, patience, runs, packs, started })
     }

@@ -21,7 +21,18 @@ pub(super) struct ContentCheck<'a> {
     cases: BTreeMap<Digest, Vec<Digest>>,
     required_cases: BTreeSet<Digest>,
     missing: BTreeSet<Digest>,
+    untold: Untold,
     pub(super) contents: Contents,
+}
+
+/// How many objects of a record are named that are missing, or changed. The others are counted.
+const MOST_NAMED: usize = 16;
+
+/// How many of each there were in the record that is looked at.
+#[derive(Default)]
+struct Untold {
+    missing: usize,
+    changed: usize,
 }
 
 /// What became of the objects.
@@ -51,6 +62,7 @@ impl<'a> ContentCheck<'a> {
             cases: BTreeMap::new(),
             required_cases: BTreeSet::new(),
             missing: BTreeSet::new(),
+            untold: Untold::default(),
             contents: Contents::default(),
         }
     }
@@ -76,6 +88,26 @@ impl<'a> ContentCheck<'a> {
         }
         for digest in record.named_objects() {
             self.check_object(link, presence, digest);
+        }
+        let Untold { missing, changed } = std::mem::take(&mut self.untold);
+        let more = [
+            (missing, Defect::MoreObjectsMissing { more: missing.saturating_sub(MOST_NAMED) }),
+            (changed, Defect::MoreObjectsChanged { more: changed.saturating_sub(MOST_NAMED) }),
+        ];
+        let more = more.into_iter().filter(|(count, _)| *count > MOST_NAMED);
+        self.contents.findings.extend(more.map(|(_, defect)| Finding::at(link, defect)));
+    }
+
+    /// Says what is wrong with an object that a record names, or counts it, if enough was said.
+    fn tell(&mut self, link: &Link, defect: Defect) {
+        let count = match &defect {
+            Defect::ObjectMissing(_) => &mut self.untold.missing,
+            Defect::ObjectChanged(_) => &mut self.untold.changed,
+            _ => return self.contents.findings.push(Finding::at(link, defect)),
+        };
+        *count += 1;
+        if *count <= MOST_NAMED {
+            self.contents.findings.push(Finding::at(link, defect));
         }
     }
 
@@ -121,7 +153,7 @@ impl<'a> ContentCheck<'a> {
             Defect::ObjectMissing(ReadObjectError::Missing { .. }) => {
                 self.missing.insert(digest);
             }
-            defect => self.contents.findings.push(Finding::at(link, defect)),
+            defect => self.tell(link, defect),
         }
     }
 
@@ -132,8 +164,7 @@ impl<'a> ContentCheck<'a> {
         }
         match presence {
             Presence::Required if is_new => {
-                let defect = Defect::ObjectMissing(ReadObjectError::Missing { digest });
-                self.contents.findings.push(Finding::at(link, defect));
+                self.tell(link, Defect::ObjectMissing(ReadObjectError::Missing { digest }));
             }
             Presence::Required => {}
             Presence::Optional => {

@@ -132,6 +132,12 @@ pub enum Defect {
     Pack(#[source] PackError),
     #[error(transparent)]
     PackedObject(ReadObjectError),
+    #[error("{more} more objects in it were changed")]
+    MorePackedObjects { more: usize },
+    #[error("{more} more objects that the record names are missing or unreadable: a pack may be gone")]
+    MoreObjectsMissing { more: usize },
+    #[error("{more} more objects that the record names have changed")]
+    MoreObjectsChanged { more: usize },
 }
 
 /// How evidence differs from what it says that it is.
@@ -150,9 +156,10 @@ pub enum ExcerptDefect {
 impl Defect {
     pub fn state(&self) -> State {
         match self {
-            Self::Unreadable(_) | Self::ObjectMissing(_) | Self::Malformed(ReadRecordError::Newer { .. }) => {
-                State::Unverifiable
-            }
+            Self::Unreadable(_)
+            | Self::ObjectMissing(_)
+            | Self::MoreObjectsMissing { .. }
+            | Self::Malformed(ReadRecordError::Newer { .. }) => State::Unverifiable,
             Self::Draft
             | Self::DraftCommitted { .. }
             | Self::DraftSetAside { .. }
@@ -193,7 +200,9 @@ impl Defect {
             | Self::ObjectChanged(_)
             | Self::ForeignPack
             | Self::Pack(_)
-            | Self::PackedObject(_) => State::Tampered,
+            | Self::PackedObject(_)
+            | Self::MorePackedObjects { .. }
+            | Self::MoreObjectsChanged { .. } => State::Tampered,
         }
     }
 }

@@ -153,7 +153,7 @@ fn a_store_that_others_own_or_may_read_is_verified_and_noted() {
     };
     let me = super::user();
     assert_eq!(notes(me), [""; 0]);
-    let owner = format!("`.` (and 5 more) belongs to user {me}, and you are user {}", me + 1);
+    let owner = format!("`.` (and 7 more) belongs to user {me}, and you are user {}", me + 1);
     assert_eq!(notes(me + 1), [owner]);
     let record = path.join("runs").join(&records_in(&path)[1]);
     fs::set_permissions(&record, fs::Permissions::from_mode(0o644)).expect("opened");
