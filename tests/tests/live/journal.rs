@@ -198,7 +198,9 @@ fn a_run_that_is_resumed_where_nobody_remembers_its_journal_says_so_in_its_recor
     let forget = || fs::remove_dir_all(desk.path().join("home/.local")).expect("forgotten");
     forget();
     let in_ci = |args: &[&str]| desk.live(3, ["--resume", "-j1", "--allow-live-in-ci"]).args(args).env("CI", "true");
-    // Somebody who saw the store, and did not write the journal.
+    // Somebody who saw the store, and did not write the journal. What the killed run left of its pack is taken away, with a word.
+    let seen = desk.eval(["verify"]).run().expect_code(6);
+    assert_eq!(seen.line("verification")["state"], "INCOMPLETE", "{}", seen.stderr);
     let _ = desk.eval(["verify"]).run().expect_code(0);
     let refused = in_ci(&[]).run().expect_code(6);
     assert!(refused.stderr.contains("this machine does not remember the journal"), "{}", refused.stderr);
