@@ -459,6 +459,21 @@ fn an_index_is_never_believed() {
     reader.object(Digest::of(&objects[7])).expect("it is there");
 }
 
+#[test]
+fn an_index_that_cannot_be_written_costs_no_record() {
+    let (_temp, store) = new_store();
+    append_many(&store);
+    let index = packs_in(&packs_of(&store))[0].with_extension("index");
+    // The same objects make a pack of the same name, and here a folder has the place of its index.
+    let (_other, store) = new_store();
+    let in_the_way = packs_of(&store).join(index.file_name().expect("a name"));
+    fs::create_dir(&in_the_way).expect("made");
+    let objects = append_many(&store);
+    assert!(in_the_way.is_dir());
+    assert_eq!(state_of(&store), (State::Ok, Vec::new()));
+    assert_eq!(store.reader().object(Digest::of(&objects[0])).expect("it is there"), objects[0]);
+}
+
 /// The bytes that reading one object of a large pack takes, as the kernel counts them for this thread.
 #[test]
 fn an_object_is_read_without_its_pack() {
